@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -135,347 +152,318 @@ struct reprise_images_arguments {
 typedef struct reprise_context context;
 
 enum {
-  k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n = 0,
-  k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n = 1,
-  k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n = 2,
-  k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n = 3,
-  k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 4,
-  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 5,
-  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 6,
-  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 7,
-  k_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 8,
-  k_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 9,
-  k_convolution_e_shape_128_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 10,
-  k_convolution_e_shape_128_128_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 11,
-  k_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 12,
-  k_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 13,
-  k_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_no_sums = 14,
-  k_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums = 15,
-  k_convolution_e_shape_128_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 16,
-  k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 17,
-  k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 18,
-  k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 19,
-  k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 20,
-  k_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_no_sums = 21,
-  k_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums = 22,
-  k_convolution_e_shape_128_256_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 23,
-  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 24,
-  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 25,
-  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 26,
-  k_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 27,
-  k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 28,
-  k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 29,
-  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 30,
-  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 31,
-  k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 32,
-  k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 33,
-  k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 34,
-  k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 35,
-  k_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 36,
-  k_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 37,
-  k_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 38,
-  k_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 39,
-  k_convolution_e_shape_256_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 40,
-  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 41,
-  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 42,
-  k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 43,
-  k_convolution_e_shape_384_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 44,
-  k_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 45,
-  k_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 46,
-  k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 47,
-  k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 48,
-  k_convolution_e_shape_384_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 49,
-  k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_no_sums = 50,
-  k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums = 51,
-  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 52,
-  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 53,
-  k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 54,
-  k_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 55,
-  k_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 56,
-  k_convolution_e_shape_512_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 57,
-  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 58,
-  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 59,
-  k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums = 60,
-  k_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 61,
-  k_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 62,
-  k_convolution_e_shape_64_64_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 63,
-  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 64,
-  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 65,
-  k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 66,
-  k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums = 67,
-  k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 68,
-  k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 69,
-  k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 70,
-  k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_no_sums = 71,
-  k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_no_sums = 72,
-  k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 73,
-  k_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 74,
-  k_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_y_e_no_sums = 75,
-  k_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_no_sums = 76,
-  k_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_statistics_sums = 77,
-  k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 78,
-  k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 79,
-  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums = 80,
-  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums = 81,
-  k_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 82,
-  k_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 83,
-  k_convolution_e_shape_96_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 84,
-  k_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 85,
-  k_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 86,
-  k_convolution_e_shape_96_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 87,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums = 88,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums = 89,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 90,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums = 91,
-  k_convolution_halo_e_shape_16_32_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 92,
-  k_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_no_sums = 93,
-  k_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_statistics_sums = 94,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums = 95,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums = 96,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 97,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 98,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums = 99,
-  k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums = 100,
-  k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums = 101,
-  k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums = 102,
-  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 103,
-  k_elementwise_copy_operation_n_1_8_e_e_s = 104,
-  k_elementwise_copy_operation_n_3_8_e_e_s = 105,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 106,
-  k_elementwise_copy_operation_y_1_8_e_e_s = 107,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e = 108,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 109,
-  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 110,
-  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 111,
-  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 112,
-  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 113,
-  k_max_pool_128_8_5_1_2_y_e_e = 114,
-  k_max_pool_gradient_128_8_5_1_2_y_e_e = 115,
-  k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e = 116,
-  k_normalize_gradient_identity_0x00000000u_n_1_256_8_e_e_e = 117,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 118,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 119,
-  k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e = 120,
-  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 121,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 122,
-  k_normalize_identity_0x00000000u_n_1_256_8_e_e_e = 123,
-  k_normalize_identity_0x00000000u_y_1_128_8_e_e_e = 124,
-  k_normalize_reduce_finish_128 = 125,
-  k_normalize_reduce_finish_16 = 126,
-  k_normalize_reduce_finish_256 = 127,
-  k_normalize_reduce_finish_32 = 128,
-  k_normalize_reduce_finish_64 = 129,
-  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 130,
-  k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e = 131,
-  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 132,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 133,
-  k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e = 134,
-  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 135,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 136,
-  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 137,
-  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 138,
-  k_normalize_silu_0x00000000u_n_1_256_8_e_e_e = 139,
-  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 140,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 141,
-  k_normalize_silu_0x00000000u_y_1_16_8_e_e_e = 142,
-  k_normalize_silu_0x00000000u_y_1_256_8_e_e_e = 143,
-  k_normalize_silu_0x00000000u_y_1_32_8_e_e_e = 144,
-  k_normalize_silu_0x00000000u_y_1_64_8_e_e_e = 145,
-  k_pack_weights_e = 146,
-  k_running_statistics_128_0x3727c5acu = 147,
-  k_running_statistics_16_0x3727c5acu = 148,
-  k_running_statistics_256_0x3727c5acu = 149,
-  k_running_statistics_32_0x3727c5acu = 150,
-  k_running_statistics_64_0x3727c5acu = 151,
-  k_softmax_e_e = 152,
-  k_softmax_gradient_n_e_e_e = 153,
-  k_upsample_128_8_e_e = 154,
-  k_upsample_256_8_e_e = 155,
-  k_upsample_gradient_128_8_y_e_e = 156,
-  k_upsample_gradient_256_8_y_e_e = 157,
-  k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y = 158,
-  k_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_n_y_y = 159,
-  k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y = 160,
-  k_weight_gradient_partial_e_shape_128_256_3_2_1_64_64_3_n_y_y = 161,
-  k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y = 162,
-  k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y = 163,
-  k_weight_gradient_partial_e_shape_16_32_3_2_1_64_16_9_n_y_y = 164,
-  k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y = 165,
-  k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y = 166,
-  k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_n_y_y = 167,
-  k_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_n_y_y = 168,
-  k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y = 169,
-  k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y = 170,
-  k_weight_gradient_partial_e_shape_384_128_1_1_1_64_64_1_n_y_y = 171,
-  k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_n_y_y = 172,
-  k_weight_gradient_partial_e_shape_3_16_3_2_1_64_32_1_y_n_y = 173,
-  k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y = 174,
-  k_weight_gradient_partial_e_shape_512_256_1_1_1_64_64_1_n_y_y = 175,
-  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y = 176,
-  k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y = 177,
-  k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y = 178,
-  k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y = 179,
-  k_weight_gradient_partial_e_shape_96_128_1_1_1_64_64_1_n_y_y = 180,
-  k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y = 181,
-  k_weight_gradient_reduce_128_128_1_1_n = 182,
-  k_weight_gradient_reduce_128_128_9_1_n = 183,
-  k_weight_gradient_reduce_128_256_1_1_n = 184,
-  k_weight_gradient_reduce_128_256_9_1_n = 185,
-  k_weight_gradient_reduce_128_64_1_1_n = 186,
-  k_weight_gradient_reduce_16_16_9_1_n = 187,
-  k_weight_gradient_reduce_16_32_9_1_n = 188,
-  k_weight_gradient_reduce_192_128_1_1_n = 189,
-  k_weight_gradient_reduce_1_128_9_1_n = 190,
-  k_weight_gradient_reduce_256_128_1_1_n = 191,
-  k_weight_gradient_reduce_256_256_1_1_n = 192,
-  k_weight_gradient_reduce_256_64_1_1_n = 193,
-  k_weight_gradient_reduce_27_16_1_1_n = 194,
-  k_weight_gradient_reduce_32_32_1_1_n = 195,
-  k_weight_gradient_reduce_32_32_9_1_n = 196,
-  k_weight_gradient_reduce_384_128_1_1_n = 197,
-  k_weight_gradient_reduce_384_256_1_1_n = 198,
-  k_weight_gradient_reduce_48_64_1_1_n = 199,
-  k_weight_gradient_reduce_512_256_1_1_n = 200,
-  k_weight_gradient_reduce_64_32_1_1_n = 201,
-  k_weight_gradient_reduce_64_64_1_1_n = 202,
-  k_weight_gradient_reduce_64_64_9_1_n = 203,
-  k_weight_gradient_reduce_96_128_1_1_n = 204,
-  k_weight_gradient_reduce_96_64_1_1_n = 205,
-  k_write_images_e = 206,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 0,
+  k_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_no_sums = 1,
+  k_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_statistics_sums = 2,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_128_2_4_71680_n_y_y_n_n_e_no_sums = 3,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_128_2_4_71680_n_y_y_n_n_e_statistics_sums = 4,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 5,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums = 6,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums = 7,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e = 8,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums = 9,
+  k_convolution_pointwise_e_shape_128_256_1_1_1_64_32_1_4_57344_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e = 10,
+  k_convolution_pointwise_e_shape_128_256_1_1_1_64_32_1_4_57344_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e = 11,
+  k_convolution_pointwise_e_shape_128_256_1_1_1_64_32_1_4_57344_y_y_y_n_y_e_no_sums = 12,
+  k_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums = 13,
+  k_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums = 14,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums = 15,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums = 16,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_no_sums = 17,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums = 18,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_no_sums = 19,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_statistics_sums = 20,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums = 21,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums = 22,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 23,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e = 24,
+  k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_70656_n_y_y_n_n_e_no_sums = 25,
+  k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_70656_n_y_y_n_n_e_statistics_sums = 26,
+  k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_73728_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 27,
+  k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_73728_y_y_y_n_n_e_no_sums = 28,
+  k_convolution_pointwise_e_shape_256_64_1_1_1_128_64_2_3_89088_n_y_y_n_n_e_no_sums = 29,
+  k_convolution_pointwise_e_shape_256_64_1_1_1_128_64_2_3_89088_n_y_y_n_n_e_statistics_sums = 30,
+  k_convolution_pointwise_e_shape_256_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums = 31,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 32,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 33,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 34,
+  k_convolution_pointwise_e_shape_384_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums = 35,
+  k_convolution_pointwise_e_shape_384_128_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_no_sums = 36,
+  k_convolution_pointwise_e_shape_384_128_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_statistics_sums = 37,
+  k_convolution_pointwise_e_shape_384_256_1_1_1_64_128_2_3_97280_y_y_y_n_n_e_no_sums = 38,
+  k_convolution_pointwise_e_shape_384_256_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_no_sums = 39,
+  k_convolution_pointwise_e_shape_384_256_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_statistics_sums = 40,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums = 41,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums = 42,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums = 43,
+  k_convolution_pointwise_e_shape_512_256_1_1_1_64_128_2_3_97280_y_y_y_n_n_e_no_sums = 44,
+  k_convolution_pointwise_e_shape_512_256_1_1_1_64_64_2_3_94208_n_y_y_n_n_e_no_sums = 45,
+  k_convolution_pointwise_e_shape_512_256_1_1_1_64_64_2_3_94208_n_y_y_n_n_e_statistics_sums = 46,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums = 47,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums = 48,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_64_64_2_4_25088_y_y_y_n_y_e_no_sums = 49,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_128_64_2_4_82944_n_y_y_n_n_e_no_sums = 50,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_128_64_2_4_82944_n_y_y_n_n_e_statistics_sums = 51,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 52,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums = 53,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums = 54,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_no_sums = 55,
+  k_convolution_pointwise_e_shape_96_128_1_1_1_64_128_2_4_55296_n_y_y_n_n_e_no_sums = 56,
+  k_convolution_pointwise_e_shape_96_128_1_1_1_64_128_2_4_55296_n_y_y_n_n_e_statistics_sums = 57,
+  k_convolution_pointwise_e_shape_96_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums = 58,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_128_64_2_4_70656_n_y_y_n_n_e_no_sums = 59,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_128_64_2_4_70656_n_y_y_n_n_e_statistics_sums = 60,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums = 61,
+  k_convolution_strided_gradient_e_shape_128_128_3_2_1_128_32_4_62096_y_e_gradient_sums_silu_0x00000000u_e = 62,
+  k_convolution_strided_gradient_e_shape_128_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e = 63,
+  k_convolution_strided_gradient_e_shape_128_256_3_2_1_64_32_4_63248_y_e_gradient_sums_silu_0x00000000u_e = 64,
+  k_convolution_strided_gradient_e_shape_16_32_3_2_1_128_16_9_26064_n_e_gradient_sums_silu_0x00000000u_e = 65,
+  k_convolution_strided_gradient_e_shape_64_64_3_2_1_128_32_9_68112_n_e_gradient_sums_silu_0x00000000u_e = 66,
+  k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e = 67,
+  k_convolution_taps_e_shape_128_128_3_2_1_64_128_2_3_82944_n_n_n_e_no_sums = 68,
+  k_convolution_taps_e_shape_128_128_3_2_1_64_128_2_3_82944_n_n_n_e_statistics_sums = 69,
+  k_convolution_taps_e_shape_128_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums = 70,
+  k_convolution_taps_e_shape_128_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums = 71,
+  k_convolution_taps_e_shape_128_256_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums = 72,
+  k_convolution_taps_e_shape_128_256_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums = 73,
+  k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_no_sums = 74,
+  k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_statistics_sums = 75,
+  k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_38912_y_n_n_e_gradient_sums_silu_0x00000000u_e = 76,
+  k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_38912_y_n_y_e_gradient_sums_silu_0x00000000u_e = 77,
+  k_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_n_n_n_e_no_sums = 78,
+  k_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_n_n_n_e_statistics_sums = 79,
+  k_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_y_n_n_e_gradient_sums_silu_0x00000000u_e = 80,
+  k_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_y_n_y_e_no_sums = 81,
+  k_convolution_taps_e_shape_64_64_3_2_1_128_64_2_3_82944_n_n_n_e_no_sums = 82,
+  k_convolution_taps_e_shape_64_64_3_2_1_128_64_2_3_82944_n_n_n_e_statistics_sums = 83,
+  k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums = 84,
+  k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums = 85,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums = 86,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums = 87,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e = 88,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums = 89,
+  k_convolution_window_e_shape_16_32_3_2_1_128_32_67680_n_n_n_e_no_sums = 90,
+  k_convolution_window_e_shape_16_32_3_2_1_128_32_67680_n_n_n_e_statistics_sums = 91,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums = 92,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums = 93,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e = 94,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e = 95,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums = 96,
+  k_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums = 97,
+  k_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums = 98,
+  k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums = 99,
+  k_elementwise_copy_operation_n_1_8_e_e_s = 100,
+  k_elementwise_copy_operation_n_3_8_e_e_s = 101,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 102,
+  k_elementwise_copy_operation_y_1_8_e_e_s = 103,
+  k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 104,
+  k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 105,
+  k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 106,
+  k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 107,
+  k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e = 108,
+  k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 109,
+  k_max_pool_128_8_5_1_2_y_e_e = 110,
+  k_max_pool_gradient_128_8_5_1_2_y_e_e = 111,
+  k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e = 112,
+  k_normalize_gradient_identity_0x00000000u_n_1_256_8_2_e_e_e = 113,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e = 114,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e = 115,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e = 116,
+  k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e = 117,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e = 118,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e = 119,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e = 120,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e = 121,
+  k_normalize_identity_0x00000000u_n_1_256_8_2_e_e_e = 122,
+  k_normalize_identity_0x00000000u_y_1_128_8_1_e_e_e = 123,
+  k_normalize_reduce_finish = 124,
+  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 125,
+  k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e = 126,
+  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 127,
+  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 128,
+  k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e = 129,
+  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 130,
+  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 131,
+  k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e = 132,
+  k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e = 133,
+  k_normalize_silu_0x00000000u_n_1_128_8_4_e_e_e = 134,
+  k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e = 135,
+  k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e = 136,
+  k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e = 137,
+  k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e = 138,
+  k_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e = 139,
+  k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e = 140,
+  k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e = 141,
+  k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e = 142,
+  k_normalize_silu_0x00000000u_y_1_16_8_4_e_e_e = 143,
+  k_normalize_silu_0x00000000u_y_1_256_8_2_e_e_e = 144,
+  k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e = 145,
+  k_normalize_silu_0x00000000u_y_1_32_8_2_e_e_e = 146,
+  k_normalize_silu_0x00000000u_y_1_64_8_1_e_e_e = 147,
+  k_normalize_silu_0x00000000u_y_1_64_8_2_e_e_e = 148,
+  k_pack_weights_e = 149,
+  k_running_statistics_0x3727c5acu = 150,
+  k_softmax_e_e = 151,
+  k_softmax_gradient_n_e_e_e = 152,
+  k_upsample_128_8_e_e = 153,
+  k_upsample_256_8_e_e = 154,
+  k_upsample_gradient_128_8_y_e_e = 155,
+  k_upsample_gradient_256_8_y_e_e = 156,
+  k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64 = 157,
+  k_weight_gradient_flat_e_shape_128_256_1_1_1_64_64 = 158,
+  k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64 = 159,
+  k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64 = 160,
+  k_weight_gradient_flat_e_shape_256_128_1_1_1_64_64 = 161,
+  k_weight_gradient_flat_e_shape_256_256_1_1_1_64_64 = 162,
+  k_weight_gradient_flat_e_shape_256_64_1_1_1_64_64 = 163,
+  k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32 = 164,
+  k_weight_gradient_flat_e_shape_384_128_1_1_1_64_64 = 165,
+  k_weight_gradient_flat_e_shape_384_256_1_1_1_64_64 = 166,
+  k_weight_gradient_flat_e_shape_48_64_1_1_1_64_48 = 167,
+  k_weight_gradient_flat_e_shape_512_256_1_1_1_64_64 = 168,
+  k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64 = 169,
+  k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64 = 170,
+  k_weight_gradient_flat_e_shape_96_128_1_1_1_64_64 = 171,
+  k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64 = 172,
+  k_weight_gradient_halo_e_shape_128_128_3_2_1_64_32 = 173,
+  k_weight_gradient_halo_e_shape_128_256_3_2_1_64_32 = 174,
+  k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16 = 175,
+  k_weight_gradient_halo_e_shape_16_32_3_2_1_32_16 = 176,
+  k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32 = 177,
+  k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32 = 178,
+  k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32 = 179,
+  k_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32 = 180,
+  k_weight_gradient_reduce = 181,
+  k_write_images_e = 182,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
-    "reprise_pose_c0b61d11_features_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_c0b61d11_features_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_c0b61d11_features_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_c0b61d11_features_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_c0b61d11_features_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_256_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_256_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_384_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_384_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_512_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_96_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_e_shape_96_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_32_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_c0b61d11_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums",
-    "reprise_pose_c0b61d11_features_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums",
-    "reprise_pose_c0b61d11_features_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums",
-    "reprise_pose_c0b61d11_features_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums",
-    "reprise_pose_c0b61d11_features_depthwise_weight_gradient_partial_128_3_1_4_32_e_e",
+    "reprise_pose_c0b61d11_features_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
+    "reprise_pose_c0b61d11_features_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_128_1_1_1_64_128_2_4_71680_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_128_1_1_1_64_128_2_4_71680_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_256_1_1_1_64_32_1_4_57344_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_256_1_1_1_64_32_1_4_57344_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_256_1_1_1_64_32_1_4_57344_y_y_y_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_70656_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_70656_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_73728_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_73728_y_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_256_64_1_1_1_128_64_2_3_89088_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_256_64_1_1_1_128_64_2_3_89088_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_256_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_384_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_384_128_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_384_128_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_384_256_1_1_1_64_128_2_3_97280_y_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_384_256_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_384_256_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_512_256_1_1_1_64_128_2_3_97280_y_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_512_256_1_1_1_64_64_2_3_94208_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_512_256_1_1_1_64_64_2_3_94208_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_64_32_1_1_1_64_64_2_4_25088_y_y_y_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_64_64_1_1_1_128_64_2_4_82944_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_64_64_1_1_1_128_64_2_4_82944_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_64_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_96_128_1_1_1_64_128_2_4_55296_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_96_128_1_1_1_64_128_2_4_55296_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_96_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_96_64_1_1_1_128_64_2_4_70656_n_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_96_64_1_1_1_128_64_2_4_70656_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_strided_gradient_e_shape_128_128_3_2_1_128_32_4_62096_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_strided_gradient_e_shape_128_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_strided_gradient_e_shape_128_256_3_2_1_64_32_4_63248_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_strided_gradient_e_shape_16_32_3_2_1_128_16_9_26064_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_strided_gradient_e_shape_64_64_3_2_1_128_32_9_68112_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_128_128_3_2_1_64_128_2_3_82944_n_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_128_128_3_2_1_64_128_2_3_82944_n_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_128_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_128_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_128_256_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_128_256_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_38912_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_38912_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_n_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_n_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_y_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_2_1_128_64_2_3_82944_n_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_2_1_128_64_2_3_82944_n_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_window_e_shape_16_32_3_2_1_128_32_67680_n_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_window_e_shape_16_32_3_2_1_128_32_67680_n_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums",
+    "reprise_pose_c0b61d11_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_c0b61d11_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums",
+    "reprise_pose_c0b61d11_features_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums",
+    "reprise_pose_c0b61d11_features_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_pose_c0b61d11_features_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums",
     "reprise_pose_c0b61d11_features_elementwise_copy_operation_n_1_8_e_e_s",
     "reprise_pose_c0b61d11_features_elementwise_copy_operation_n_3_8_e_e_s",
     "reprise_pose_c0b61d11_features_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_pose_c0b61d11_features_elementwise_copy_operation_y_1_8_e_e_s",
-    "reprise_pose_c0b61d11_features_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_c0b61d11_features_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_c0b61d11_features_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_c0b61d11_features_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_c0b61d11_features_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_c0b61d11_features_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_c0b61d11_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
     "reprise_pose_c0b61d11_features_max_pool_128_8_5_1_2_y_e_e",
     "reprise_pose_c0b61d11_features_max_pool_gradient_128_8_5_1_2_y_e_e",
-    "reprise_pose_c0b61d11_features_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_gradient_identity_0x00000000u_n_1_256_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_identity_0x00000000u_n_1_256_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_identity_0x00000000u_y_1_128_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_reduce_finish_128",
-    "reprise_pose_c0b61d11_features_normalize_reduce_finish_16",
-    "reprise_pose_c0b61d11_features_normalize_reduce_finish_256",
-    "reprise_pose_c0b61d11_features_normalize_reduce_finish_32",
-    "reprise_pose_c0b61d11_features_normalize_reduce_finish_64",
+    "reprise_pose_c0b61d11_features_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_gradient_identity_0x00000000u_n_1_256_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_identity_0x00000000u_n_1_256_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_identity_0x00000000u_y_1_128_8_1_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_reduce_finish",
     "reprise_pose_c0b61d11_features_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e",
     "reprise_pose_c0b61d11_features_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e",
     "reprise_pose_c0b61d11_features_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e",
@@ -483,77 +471,245 @@ static const char *const kernel_names[] = {
     "reprise_pose_c0b61d11_features_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e",
     "reprise_pose_c0b61d11_features_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e",
     "reprise_pose_c0b61d11_features_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e",
-    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_256_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_y_1_16_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_y_1_256_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_y_1_32_8_e_e_e",
-    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_y_1_64_8_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_128_8_4_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_y_1_16_8_4_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_y_1_256_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_y_1_32_8_2_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_y_1_64_8_1_e_e_e",
+    "reprise_pose_c0b61d11_features_normalize_silu_0x00000000u_y_1_64_8_2_e_e_e",
     "reprise_pose_c0b61d11_features_pack_weights_e",
-    "reprise_pose_c0b61d11_features_running_statistics_128_0x3727c5acu",
-    "reprise_pose_c0b61d11_features_running_statistics_16_0x3727c5acu",
-    "reprise_pose_c0b61d11_features_running_statistics_256_0x3727c5acu",
-    "reprise_pose_c0b61d11_features_running_statistics_32_0x3727c5acu",
-    "reprise_pose_c0b61d11_features_running_statistics_64_0x3727c5acu",
+    "reprise_pose_c0b61d11_features_running_statistics_0x3727c5acu",
     "reprise_pose_c0b61d11_features_softmax_e_e",
     "reprise_pose_c0b61d11_features_softmax_gradient_n_e_e_e",
     "reprise_pose_c0b61d11_features_upsample_128_8_e_e",
     "reprise_pose_c0b61d11_features_upsample_256_8_e_e",
     "reprise_pose_c0b61d11_features_upsample_gradient_128_8_y_e_e",
     "reprise_pose_c0b61d11_features_upsample_gradient_256_8_y_e_e",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_256_3_2_1_64_64_3_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_16_32_3_2_1_64_16_9_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_384_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_3_16_3_2_1_64_32_1_y_n_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_512_256_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_96_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_128_128_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_128_128_9_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_128_256_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_128_256_9_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_128_64_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_16_16_9_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_16_32_9_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_192_128_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_1_128_9_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_256_128_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_256_256_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_256_64_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_27_16_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_32_32_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_32_32_9_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_384_128_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_384_256_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_48_64_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_512_256_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_64_32_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_64_64_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_64_64_9_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_96_128_1_1_n",
-    "reprise_pose_c0b61d11_features_weight_gradient_reduce_96_64_1_1_n",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_128_128_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_128_256_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_128_64_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_192_128_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_256_128_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_256_256_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_256_64_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_32_32_1_1_1_32_32",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_384_128_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_384_256_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_48_64_1_1_1_64_48",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_512_256_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_64_32_1_1_1_32_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_64_64_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_96_128_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_flat_e_shape_96_64_1_1_1_64_64",
+    "reprise_pose_c0b61d11_features_weight_gradient_halo_e_shape_128_128_3_2_1_64_32",
+    "reprise_pose_c0b61d11_features_weight_gradient_halo_e_shape_128_256_3_2_1_64_32",
+    "reprise_pose_c0b61d11_features_weight_gradient_halo_e_shape_16_16_3_1_1_16_16",
+    "reprise_pose_c0b61d11_features_weight_gradient_halo_e_shape_16_32_3_2_1_32_16",
+    "reprise_pose_c0b61d11_features_weight_gradient_halo_e_shape_32_32_3_1_1_32_32",
+    "reprise_pose_c0b61d11_features_weight_gradient_halo_e_shape_64_64_3_1_1_64_32",
+    "reprise_pose_c0b61d11_features_weight_gradient_halo_e_shape_64_64_3_2_1_64_32",
+    "reprise_pose_c0b61d11_features_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32",
+    "reprise_pose_c0b61d11_features_weight_gradient_reduce",
     "reprise_pose_c0b61d11_features_write_images_e",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    71680,
+    71680,
+    71680,
+    45568,
+    45568,
+    47104,
+    47104,
+    57344,
+    57344,
+    57344,
+    54272,
+    54272,
+    27136,
+    27136,
+    41984,
+    71680,
+    88064,
+    88064,
+    53760,
+    53760,
+    55296,
+    55296,
+    70656,
+    70656,
+    73728,
+    73728,
+    89088,
+    89088,
+    54272,
+    43520,
+    43520,
+    43520,
+    71680,
+    87040,
+    87040,
+    97280,
+    87040,
+    87040,
+    64512,
+    64512,
+    82944,
+    97280,
+    94208,
+    94208,
+    41472,
+    41472,
+    25088,
+    82944,
+    82944,
+    82944,
+    46080,
+    46080,
+    46080,
+    55296,
+    55296,
+    71680,
+    70656,
+    70656,
+    54272,
+    62096,
+    42512,
+    63248,
+    26064,
+    68112,
+    48528,
+    82944,
+    82944,
+    55296,
+    55296,
+    73728,
+    73728,
+    36864,
+    36864,
+    38912,
+    38912,
+    73728,
+    73728,
+    73728,
+    73728,
+    82944,
+    82944,
+    73728,
+    73728,
+    24192,
+    24192,
+    24192,
+    24192,
+    67680,
+    67680,
+    51840,
+    51840,
+    51840,
+    51840,
+    51840,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -563,6 +719,438 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)) * 512);
+    bytes = larger(bytes, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 198)) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 16), 396) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 4096);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 66) * 4096);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 99) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 99) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 99) * 4096);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 64), 264) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 64), 396) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 396) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 512);
+    break;
+  case 1:
+    bytes = larger(bytes, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 16), 396) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 330) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 99) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 99) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 2048);
+    break;
+  case 2:
+    bytes = larger(bytes, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 99)) * 1024);
+    bytes = larger(bytes, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)) * 1024);
+    bytes = larger(bytes, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 16), 396) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 330) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 99) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 256), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 64), 396) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 256);
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    break;
+  case 9:
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42) * 393216);
+}
+
+static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+}
+
+static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+}
+
+static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
+}
+
+static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+}
+
+static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_6(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_8(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_11(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_12(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_13(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_11(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_14(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_13(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42) * 393216);
+}
+
+static int64_t kept_15(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 28) * 589824);
+}
+
+static int64_t kept_16(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170) * 98304);
+}
+
+static int64_t kept_17(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_18(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_19(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170) * 98304);
+}
+
+static int64_t kept_20(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682) * 24576);
+}
+
+static int64_t kept_21(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_22(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_23(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_24(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_25(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_26(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_25(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_27(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_12(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_28(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_29(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_28(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85) * 196608);
+}
+
+static int64_t kept_30(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64) * 262144);
+}
+
+static int64_t kept_31(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_30(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+}
+
+static int64_t kept_32(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_31(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+}
+
+static int64_t kept_33(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_32(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_34(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_33(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+}
+
+static int64_t kept_35(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_30(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32) * 524288);
+}
+
+static int64_t kept_36(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+}
+
+static int64_t kept_37(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_36(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42) * 393216);
+}
+
+static int64_t kept_38(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_37(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_39(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_38(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_40(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_27(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_41(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_13(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64) * 262144);
+}
+
+static int64_t kept_42(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_41(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 14) * 1179648);
+}
+
+static int64_t kept_43(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_40(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_44(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_28(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_45(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_44(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 33), 28) * 589824);
+}
+
+static int64_t kept_46(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341) * 49152);
+}
+
+static int64_t kept_47(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_48(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_47(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_49(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365) * 12288);
+}
+
+static int64_t kept_50(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_51(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_50(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_52(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096) * 4096);
+}
+
+static int64_t kept_53(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_52(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910) * 18432);
+}
+
+static int64_t kept_54(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709) * 1728);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    bytes = larger(bytes, kept_5(n, h, w));
+    break;
+  case 2:
+    bytes = larger(bytes, kept_5(n, h, w));
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    bytes = larger(bytes, kept_10(n, h, w));
+    bytes = larger(bytes, kept_15(n, h, w));
+    bytes = larger(bytes, kept_17(n, h, w));
+    bytes = larger(bytes, kept_19(n, h, w));
+    bytes = larger(bytes, kept_20(n, h, w));
+    bytes = larger(bytes, kept_22(n, h, w));
+    bytes = larger(bytes, kept_23(n, h, w));
+    bytes = larger(bytes, kept_26(n, h, w));
+    bytes = larger(bytes, kept_29(n, h, w));
+    bytes = larger(bytes, kept_3(n, h, w));
+    bytes = larger(bytes, kept_34(n, h, w));
+    bytes = larger(bytes, kept_35(n, h, w));
+    bytes = larger(bytes, kept_39(n, h, w));
+    bytes = larger(bytes, kept_42(n, h, w));
+    bytes = larger(bytes, kept_45(n, h, w));
+    bytes = larger(bytes, kept_46(n, h, w));
+    bytes = larger(bytes, kept_48(n, h, w));
+    bytes = larger(bytes, kept_49(n, h, w));
+    bytes = larger(bytes, kept_51(n, h, w));
+    bytes = larger(bytes, kept_53(n, h, w));
+    bytes = larger(bytes, kept_54(n, h, w));
+    break;
+  case 9:
+    bytes = larger(bytes, kept_43(n, h, w));
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -577,7 +1165,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -677,7 +1266,7 @@ static CUresult forward_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 4 * h * w, 8 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .batches = at(c, 207, 8, 0)};
-    r = launch(c, k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 4, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_statistics_sums, lane, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -688,8 +1277,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -701,7 +1290,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .y = {at(c, 409, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 4, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e, lane, ceiling(n * h * w / 4, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -713,7 +1302,7 @@ static CUresult forward_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 4 * h * w, 8 * w, 16, 1}, .output = {at(c, 410, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 210, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_32_3_2_1_128_32_67680_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -724,8 +1313,8 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 396)), .rows = (int32_t)(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -737,7 +1326,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .y = {at(c, 413, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -749,7 +1338,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 414, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 213, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -760,8 +1349,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -773,7 +1362,7 @@ static CUresult forward_11(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .y = {at(c, 417, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -785,7 +1374,7 @@ static CUresult forward_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 16), 3 * h * w, 12 * w, 48, 1}, .output = {at(c, 418, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 216, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -796,8 +1385,8 @@ static CUresult forward_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -809,7 +1398,7 @@ static CUresult forward_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .y = {at(c, 421, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -821,7 +1410,7 @@ static CUresult forward_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 422, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 8448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 219, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -832,8 +1421,8 @@ static CUresult forward_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -845,7 +1434,7 @@ static CUresult forward_19(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 417, e, 16), {0, 0, 48, 1}}, .y = {at(c, 417, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_4_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -857,7 +1446,7 @@ static CUresult forward_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w, 12 * w, 48, 1}, .output = {at(c, 425, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 10752 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 222, 8, 0)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -868,8 +1457,8 @@ static CUresult forward_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -881,7 +1470,7 @@ static CUresult forward_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .y = {at(c, 428, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -893,7 +1482,7 @@ static CUresult forward_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 429, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 225, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_128_64_2_3_82944_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -904,8 +1493,8 @@ static CUresult forward_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -917,7 +1506,7 @@ static CUresult forward_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .y = {at(c, 432, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -929,7 +1518,7 @@ static CUresult forward_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 433, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 50688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 228, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_128_64_2_4_82944_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -940,8 +1529,8 @@ static CUresult forward_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -953,7 +1542,7 @@ static CUresult forward_31(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .y = {at(c, 436, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -965,7 +1554,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 437, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 54784 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 231, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -976,8 +1565,8 @@ static CUresult forward_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -989,7 +1578,7 @@ static CUresult forward_35(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .y = {at(c, 440, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1001,7 +1590,7 @@ static CUresult forward_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 441, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 64000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 234, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1012,8 +1601,8 @@ static CUresult forward_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1025,7 +1614,7 @@ static CUresult forward_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 436, e, 32), {0, 0, 96, 1}}, .y = {at(c, 436, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1037,7 +1626,7 @@ static CUresult forward_40(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 444, e, 0), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 73216 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 237, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_128_1_1_1_64_128_2_4_55296_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1048,8 +1637,8 @@ static CUresult forward_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1061,7 +1650,7 @@ static CUresult forward_43(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .y = {at(c, 447, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_4_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1073,7 +1662,7 @@ static CUresult forward_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 128), 4 * h * w, 32 * w, 256, 1}, .output = {at(c, 448, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 85504 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 240, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_128_128_3_2_1_64_128_2_3_82944_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1084,8 +1673,8 @@ static CUresult forward_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1097,7 +1686,7 @@ static CUresult forward_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .y = {at(c, 451, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1109,7 +1698,7 @@ static CUresult forward_48(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 452, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 232960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 243, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_128_2_4_71680_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1120,8 +1709,8 @@ static CUresult forward_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1133,7 +1722,7 @@ static CUresult forward_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .y = {at(c, 455, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1145,7 +1734,7 @@ static CUresult forward_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 456, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 249344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 246, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1156,8 +1745,8 @@ static CUresult forward_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1169,7 +1758,7 @@ static CUresult forward_55(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .y = {at(c, 459, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1181,7 +1770,7 @@ static CUresult forward_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 460, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 251392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 249, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1192,8 +1781,8 @@ static CUresult forward_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1205,7 +1794,7 @@ static CUresult forward_59(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .y = {at(c, 463, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1217,7 +1806,7 @@ static CUresult forward_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 464, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 253440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 252, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1228,8 +1817,8 @@ static CUresult forward_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1241,7 +1830,7 @@ static CUresult forward_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .y = {at(c, 467, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1253,7 +1842,7 @@ static CUresult forward_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 468, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 262656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 255, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1264,8 +1853,8 @@ static CUresult forward_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1277,7 +1866,7 @@ static CUresult forward_67(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 459, e, 0), {0, 0, 32, 1}}, .y = {at(c, 463, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1289,7 +1878,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 471, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 271872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 258, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1300,8 +1889,8 @@ static CUresult forward_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1313,7 +1902,7 @@ static CUresult forward_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .y = {at(c, 455, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1325,7 +1914,7 @@ static CUresult forward_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 474, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 275968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 261, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1336,8 +1925,8 @@ static CUresult forward_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1349,7 +1938,7 @@ static CUresult forward_75(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .y = {at(c, 477, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1361,7 +1950,7 @@ static CUresult forward_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .output = {at(c, 478, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 300544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 264, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_128_256_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1372,8 +1961,8 @@ static CUresult forward_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 99)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 99))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1385,7 +1974,7 @@ static CUresult forward_79(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .y = {at(c, 481, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1397,7 +1986,7 @@ static CUresult forward_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 482, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 595456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 267, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_70656_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1408,8 +1997,8 @@ static CUresult forward_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 99)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 99))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1421,7 +2010,7 @@ static CUresult forward_83(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .y = {at(c, 485, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1433,7 +2022,7 @@ static CUresult forward_84(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 486, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 660992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 270, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1444,8 +2033,8 @@ static CUresult forward_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1457,7 +2046,7 @@ static CUresult forward_87(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .y = {at(c, 489, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1469,7 +2058,7 @@ static CUresult forward_88(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 490, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 669184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 273, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1480,8 +2069,8 @@ static CUresult forward_89(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1493,7 +2082,7 @@ static CUresult forward_91(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .y = {at(c, 493, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1505,7 +2094,7 @@ static CUresult forward_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 494, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 677376 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 276, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1516,8 +2105,8 @@ static CUresult forward_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1529,7 +2118,7 @@ static CUresult forward_95(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .y = {at(c, 497, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1541,7 +2130,7 @@ static CUresult forward_96(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 498, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 714240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 279, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1552,8 +2141,8 @@ static CUresult forward_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1565,7 +2154,7 @@ static CUresult forward_99(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 489, e, 0), {0, 0, 64, 1}}, .y = {at(c, 493, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1577,7 +2166,7 @@ static CUresult forward_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 501, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 751104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 282, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1588,8 +2177,8 @@ static CUresult forward_101(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1601,7 +2190,7 @@ static CUresult forward_103(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .y = {at(c, 485, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1613,7 +2202,7 @@ static CUresult forward_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 504, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 767488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 285, 8, 0)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_256_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 66), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1624,8 +2213,8 @@ static CUresult forward_105(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 66)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 66))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1637,7 +2226,7 @@ static CUresult forward_107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .y = {at(c, 507, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1649,7 +2238,7 @@ static CUresult forward_108(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 508, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 865792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 288, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1660,8 +2249,8 @@ static CUresult forward_109(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1673,7 +2262,7 @@ static CUresult forward_111(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .y = {at(c, 511, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1721,7 +2310,7 @@ static CUresult forward_115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 2, 16 * w, 512, 1}, .output = {at(c, 515, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 898560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 291, 8, 0)};
-    r = launch(c, k_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_512_256_1_1_1_64_64_2_3_94208_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 66), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1732,8 +2321,8 @@ static CUresult forward_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 66)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 66))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1745,7 +2334,7 @@ static CUresult forward_118(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 507, e, 0), {0, 0, 256, 1}}, .y = {at(c, 518, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1757,7 +2346,7 @@ static CUresult forward_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 519, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1029632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 294, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_70656_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1768,8 +2357,8 @@ static CUresult forward_120(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 99)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 99))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1781,7 +2370,7 @@ static CUresult forward_122(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .y = {at(c, 522, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1793,7 +2382,7 @@ static CUresult forward_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 128), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 523, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1095168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 297, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1804,8 +2393,8 @@ static CUresult forward_124(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1817,7 +2406,7 @@ static CUresult forward_126(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .y = {at(c, 526, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1829,7 +2418,7 @@ static CUresult forward_127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 4, 128, 256, 1}}, .b = {at(c, 526, e, 32), {h * w / 4, 128, 1, 256}}, .y = {at(c, 527, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 2, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -1853,7 +2442,7 @@ static CUresult forward_129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 64), {h * w / 4, 128, 1, 256}}, .b = {at(c, 528, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, 1, h * w / 1024}}, .y = {at(c, 529, e, 0), {h * w / 8, 64, 1, 128}}, .extent = {n, 2, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), 2 * n, 128, &a);
   }
   return r;
 }
@@ -1877,7 +2466,7 @@ static CUresult forward_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 530, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 531, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 300, 8, 0)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 2, 1, 256, &a);
   }
   return r;
 }
@@ -1888,8 +2477,8 @@ static CUresult forward_132(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1901,7 +2490,7 @@ static CUresult forward_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 529, e, 0), {0, 0, 128, 1}}, .y = {at(c, 534, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1913,7 +2502,7 @@ static CUresult forward_135(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 534, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 535, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1127936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 303, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1924,8 +2513,8 @@ static CUresult forward_136(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1937,7 +2526,7 @@ static CUresult forward_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 522, e, 128), {0, 0, 256, 1}}, .y = {at(c, 538, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1949,7 +2538,7 @@ static CUresult forward_139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 539, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1144320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 306, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1960,8 +2549,8 @@ static CUresult forward_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1973,7 +2562,7 @@ static CUresult forward_142(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .y = {at(c, 542, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1985,7 +2574,7 @@ static CUresult forward_143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 542, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 543, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1177088 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 309, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1996,8 +2585,8 @@ static CUresult forward_144(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2009,7 +2598,7 @@ static CUresult forward_146(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 538, e, 0), {0, 0, 128, 1}}, .y = {at(c, 546, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2033,7 +2622,7 @@ static CUresult forward_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 546, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 547, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1209856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 312, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_70656_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2044,8 +2633,8 @@ static CUresult forward_149(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 99)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 99))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2057,7 +2646,7 @@ static CUresult forward_151(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .y = {at(c, 550, e, 128), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2081,7 +2670,7 @@ static CUresult forward_153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .output = {at(c, 551, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1275392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 315, 8, 0)};
-    r = launch(c, k_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_128_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 132), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2092,8 +2681,8 @@ static CUresult forward_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2105,7 +2694,7 @@ static CUresult forward_156(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .y = {at(c, 554, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2117,7 +2706,7 @@ static CUresult forward_157(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 555, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1324544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 318, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2128,8 +2717,8 @@ static CUresult forward_158(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2141,7 +2730,7 @@ static CUresult forward_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .y = {at(c, 558, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2153,7 +2742,7 @@ static CUresult forward_161(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 559, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1326592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 321, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2164,8 +2753,8 @@ static CUresult forward_162(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2177,7 +2766,7 @@ static CUresult forward_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .y = {at(c, 562, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2189,7 +2778,7 @@ static CUresult forward_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 558, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 563, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1328640 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 324, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2200,8 +2789,8 @@ static CUresult forward_166(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2213,7 +2802,7 @@ static CUresult forward_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .y = {at(c, 566, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2225,7 +2814,7 @@ static CUresult forward_169(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 566, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 567, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1337856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 327, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2236,8 +2825,8 @@ static CUresult forward_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2249,7 +2838,7 @@ static CUresult forward_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 558, e, 0), {0, 0, 32, 1}}, .y = {at(c, 562, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2261,7 +2850,7 @@ static CUresult forward_173(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 562, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 570, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1347072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 330, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2272,8 +2861,8 @@ static CUresult forward_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2285,7 +2874,7 @@ static CUresult forward_176(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .y = {at(c, 554, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2297,7 +2886,7 @@ static CUresult forward_177(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 573, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1351168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 333, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2308,8 +2897,8 @@ static CUresult forward_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2321,7 +2910,7 @@ static CUresult forward_180(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .y = {at(c, 576, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2345,7 +2934,7 @@ static CUresult forward_182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 4 * h * w, 32 * w, 256, 1}, .output = {at(c, 577, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1375744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 336, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_64_1_1_1_128_64_2_3_89088_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2356,8 +2945,8 @@ static CUresult forward_183(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2369,7 +2958,7 @@ static CUresult forward_185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .y = {at(c, 580, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2381,7 +2970,7 @@ static CUresult forward_186(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 580, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 581, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1392128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 339, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2392,8 +2981,8 @@ static CUresult forward_187(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2405,7 +2994,7 @@ static CUresult forward_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .y = {at(c, 584, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2417,7 +3006,7 @@ static CUresult forward_190(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 584, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 585, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1401344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 342, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2428,8 +3017,8 @@ static CUresult forward_191(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2441,7 +3030,7 @@ static CUresult forward_193(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 580, e, 32), {0, 0, 96, 1}}, .y = {at(c, 580, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2453,7 +3042,7 @@ static CUresult forward_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 580, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 588, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1410560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 345, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_128_64_2_4_70656_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2464,8 +3053,8 @@ static CUresult forward_195(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2477,7 +3066,7 @@ static CUresult forward_197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .y = {at(c, 1, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2489,7 +3078,7 @@ static CUresult forward_198(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 591, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1416704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 348, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2500,8 +3089,8 @@ static CUresult forward_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2513,7 +3102,7 @@ static CUresult forward_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .y = {at(c, 576, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2525,7 +3114,7 @@ static CUresult forward_202(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 576, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 594, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1453568 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 351, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2536,8 +3125,8 @@ static CUresult forward_203(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2549,7 +3138,7 @@ static CUresult forward_205(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .y = {at(c, 597, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2561,7 +3150,7 @@ static CUresult forward_206(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 597, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 598, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1478144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 354, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2572,8 +3161,8 @@ static CUresult forward_207(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2585,7 +3174,7 @@ static CUresult forward_209(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .y = {at(c, 601, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2597,7 +3186,7 @@ static CUresult forward_210(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 601, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 602, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1515008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 357, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2608,8 +3197,8 @@ static CUresult forward_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2621,7 +3210,7 @@ static CUresult forward_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 597, e, 64), {0, 0, 192, 1}}, .y = {at(c, 597, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2633,7 +3222,7 @@ static CUresult forward_214(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 597, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 605, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1551872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 360, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2644,8 +3233,8 @@ static CUresult forward_215(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2657,7 +3246,7 @@ static CUresult forward_217(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .y = {at(c, 2, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2669,7 +3258,7 @@ static CUresult forward_218(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 608, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1576448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 363, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_128_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2680,8 +3269,8 @@ static CUresult forward_219(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2693,7 +3282,7 @@ static CUresult forward_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .y = {at(c, 550, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2705,7 +3294,7 @@ static CUresult forward_222(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 550, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 611, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1723904 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 366, 8, 0)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_256_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 66), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2716,8 +3305,8 @@ static CUresult forward_223(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 66)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 66))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2729,7 +3318,7 @@ static CUresult forward_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .y = {at(c, 614, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2741,7 +3330,7 @@ static CUresult forward_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 615, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1822208 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 369, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -2752,8 +3341,8 @@ static CUresult forward_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2765,7 +3354,7 @@ static CUresult forward_229(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .y = {at(c, 618, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2777,7 +3366,7 @@ static CUresult forward_230(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 619, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1830400 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 372, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -2788,8 +3377,8 @@ static CUresult forward_231(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2801,7 +3390,7 @@ static CUresult forward_233(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .y = {at(c, 622, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2813,7 +3402,7 @@ static CUresult forward_234(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 618, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 623, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1838592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 375, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -2824,8 +3413,8 @@ static CUresult forward_235(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2837,7 +3426,7 @@ static CUresult forward_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .y = {at(c, 626, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2849,7 +3438,7 @@ static CUresult forward_238(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 626, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 627, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1875456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 378, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -2860,8 +3449,8 @@ static CUresult forward_239(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2873,7 +3462,7 @@ static CUresult forward_241(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 618, e, 0), {0, 0, 64, 1}}, .y = {at(c, 630, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2885,7 +3474,7 @@ static CUresult forward_242(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 630, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 631, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1912320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 381, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -2896,8 +3485,8 @@ static CUresult forward_243(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2909,7 +3498,7 @@ static CUresult forward_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .y = {at(c, 634, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2921,7 +3510,7 @@ static CUresult forward_246(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 634, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 635, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1949184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 384, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -2932,8 +3521,8 @@ static CUresult forward_247(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2945,7 +3534,7 @@ static CUresult forward_249(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 630, e, 0), {0, 0, 64, 1}}, .y = {at(c, 622, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2957,7 +3546,7 @@ static CUresult forward_250(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 622, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 638, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1986048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 387, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2968,8 +3557,8 @@ static CUresult forward_251(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2981,7 +3570,7 @@ static CUresult forward_253(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .y = {at(c, 641, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2993,7 +3582,7 @@ static CUresult forward_254(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 642, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2002432 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 390, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3004,8 +3593,8 @@ static CUresult forward_255(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3017,7 +3606,7 @@ static CUresult forward_257(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .y = {at(c, 645, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3029,7 +3618,7 @@ static CUresult forward_258(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 645, e, 0), {h * w / 4, 128, 256, 1}}, .b = {at(c, 645, e, 32), {h * w / 4, 128, 1, 256}}, .y = {at(c, 646, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 2, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -3053,7 +3642,7 @@ static CUresult forward_260(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 645, e, 64), {h * w / 4, 128, 1, 256}}, .b = {at(c, 647, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, 1, h * w / 1024}}, .y = {at(c, 648, e, 0), {h * w / 8, 64, 1, 128}}, .extent = {n, 2, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), 2 * n, 128, &a);
   }
   return r;
 }
@@ -3077,7 +3666,7 @@ static CUresult forward_262(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 649, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 650, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 393, 8, 0)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 2, 1, 256, &a);
   }
   return r;
 }
@@ -3088,8 +3677,8 @@ static CUresult forward_263(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3101,7 +3690,7 @@ static CUresult forward_265(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 648, e, 0), {0, 0, 128, 1}}, .y = {at(c, 653, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3113,7 +3702,7 @@ static CUresult forward_266(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 653, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 654, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2035200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 396, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3124,8 +3713,8 @@ static CUresult forward_267(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3137,7 +3726,7 @@ static CUresult forward_269(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 641, e, 0), {0, 0, 128, 1}}, .y = {at(c, 657, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3149,7 +3738,7 @@ static CUresult forward_270(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 658, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2051584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 399, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3160,8 +3749,8 @@ static CUresult forward_271(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3173,7 +3762,7 @@ static CUresult forward_273(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .y = {at(c, 661, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3185,7 +3774,7 @@ static CUresult forward_274(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 661, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 662, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2084352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 402, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3196,8 +3785,8 @@ static CUresult forward_275(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3209,7 +3798,7 @@ static CUresult forward_277(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 657, e, 0), {0, 0, 128, 1}}, .y = {at(c, 614, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3221,7 +3810,7 @@ static CUresult forward_278(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 665, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2117120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 405, 8, 0)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_256_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 66), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3232,8 +3821,8 @@ static CUresult forward_279(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 66)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 66))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3245,7 +3834,7 @@ static CUresult forward_281(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .y = {at(c, 3, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3257,7 +3846,7 @@ static CUresult evaluation_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 4 * h * w, 8 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 4, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_no_sums, lane, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3268,8 +3857,8 @@ static CUresult evaluation_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3281,7 +3870,7 @@ static CUresult evaluation_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 4 * h * w, 8 * w, 16, 1}, .output = {at(c, 410, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_halo_e_shape_16_32_3_2_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_32_3_2_1_128_32_67680_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3292,8 +3881,8 @@ static CUresult evaluation_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3305,7 +3894,7 @@ static CUresult evaluation_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 414, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3316,8 +3905,8 @@ static CUresult evaluation_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3329,7 +3918,7 @@ static CUresult evaluation_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 16), 3 * h * w, 12 * w, 48, 1}, .output = {at(c, 418, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3340,8 +3929,8 @@ static CUresult evaluation_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3353,7 +3942,7 @@ static CUresult evaluation_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 422, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 8448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3364,8 +3953,8 @@ static CUresult evaluation_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3377,7 +3966,7 @@ static CUresult evaluation_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w, 12 * w, 48, 1}, .output = {at(c, 425, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 10752 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3388,8 +3977,8 @@ static CUresult evaluation_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3401,7 +3990,7 @@ static CUresult evaluation_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 429, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_128_64_2_3_82944_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3412,8 +4001,8 @@ static CUresult evaluation_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3425,7 +4014,7 @@ static CUresult evaluation_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 433, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 50688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_128_64_2_4_82944_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3436,8 +4025,8 @@ static CUresult evaluation_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3449,7 +4038,7 @@ static CUresult evaluation_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 437, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 54784 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3460,8 +4049,8 @@ static CUresult evaluation_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3473,7 +4062,7 @@ static CUresult evaluation_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 441, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 64000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3484,8 +4073,8 @@ static CUresult evaluation_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3497,7 +4086,7 @@ static CUresult evaluation_40(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 444, e, 0), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 73216 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_96_128_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_128_1_1_1_64_128_2_4_55296_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3508,8 +4097,8 @@ static CUresult evaluation_42(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3521,7 +4110,7 @@ static CUresult evaluation_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 128), 4 * h * w, 32 * w, 256, 1}, .output = {at(c, 448, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 85504 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_128_128_3_2_1_64_128_2_3_82944_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3532,8 +4121,8 @@ static CUresult evaluation_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3545,7 +4134,7 @@ static CUresult evaluation_48(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 452, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 232960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_128_2_4_71680_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3556,8 +4145,8 @@ static CUresult evaluation_50(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3569,7 +4158,7 @@ static CUresult evaluation_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 456, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 249344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3580,8 +4169,8 @@ static CUresult evaluation_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3593,7 +4182,7 @@ static CUresult evaluation_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 460, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 251392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3604,8 +4193,8 @@ static CUresult evaluation_58(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3617,7 +4206,7 @@ static CUresult evaluation_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 464, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 253440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3628,8 +4217,8 @@ static CUresult evaluation_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3641,7 +4230,7 @@ static CUresult evaluation_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 468, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 262656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3652,8 +4241,8 @@ static CUresult evaluation_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3665,7 +4254,7 @@ static CUresult evaluation_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 471, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 271872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3676,8 +4265,8 @@ static CUresult evaluation_70(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3689,7 +4278,7 @@ static CUresult evaluation_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 474, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 275968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3700,8 +4289,8 @@ static CUresult evaluation_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3713,7 +4302,7 @@ static CUresult evaluation_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .output = {at(c, 478, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 300544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_3_2_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_128_256_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3724,8 +4313,8 @@ static CUresult evaluation_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3737,7 +4326,7 @@ static CUresult evaluation_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 482, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 595456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_70656_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3748,8 +4337,8 @@ static CUresult evaluation_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3761,7 +4350,7 @@ static CUresult evaluation_84(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 486, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 660992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3772,8 +4361,8 @@ static CUresult evaluation_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3785,7 +4374,7 @@ static CUresult evaluation_88(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 490, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 669184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3796,8 +4385,8 @@ static CUresult evaluation_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3809,7 +4398,7 @@ static CUresult evaluation_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 494, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 677376 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3820,8 +4409,8 @@ static CUresult evaluation_94(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3833,7 +4422,7 @@ static CUresult evaluation_96(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 498, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 714240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3844,8 +4433,8 @@ static CUresult evaluation_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3857,7 +4446,7 @@ static CUresult evaluation_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 501, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 751104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3868,8 +4457,8 @@ static CUresult evaluation_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3881,7 +4470,7 @@ static CUresult evaluation_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 504, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 767488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_256_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 66), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3892,8 +4481,8 @@ static CUresult evaluation_106(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3905,7 +4494,7 @@ static CUresult evaluation_108(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 508, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 865792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3916,8 +4505,8 @@ static CUresult evaluation_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3929,7 +4518,7 @@ static CUresult evaluation_115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 2, 16 * w, 512, 1}, .output = {at(c, 515, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 898560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_512_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_512_256_1_1_1_64_64_2_3_94208_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 66), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3940,8 +4529,8 @@ static CUresult evaluation_117(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3953,7 +4542,7 @@ static CUresult evaluation_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 519, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1029632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_70656_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3964,8 +4553,8 @@ static CUresult evaluation_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3977,7 +4566,7 @@ static CUresult evaluation_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 128), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 523, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1095168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3988,8 +4577,8 @@ static CUresult evaluation_125(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4001,7 +4590,7 @@ static CUresult evaluation_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 530, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 531, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 2, 1, 256, &a);
   }
   return r;
 }
@@ -4012,8 +4601,8 @@ static CUresult evaluation_133(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4025,7 +4614,7 @@ static CUresult evaluation_135(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 534, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 535, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1127936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4036,8 +4625,8 @@ static CUresult evaluation_137(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4049,7 +4638,7 @@ static CUresult evaluation_139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 539, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1144320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4060,8 +4649,8 @@ static CUresult evaluation_141(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4073,7 +4662,7 @@ static CUresult evaluation_143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 542, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 543, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1177088 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4084,8 +4673,8 @@ static CUresult evaluation_145(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4097,7 +4686,7 @@ static CUresult evaluation_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 546, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 547, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1209856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_70656_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4108,8 +4697,8 @@ static CUresult evaluation_150(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4121,7 +4710,7 @@ static CUresult evaluation_153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .output = {at(c, 551, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1275392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_384_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_128_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 132), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4132,8 +4721,8 @@ static CUresult evaluation_155(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4145,7 +4734,7 @@ static CUresult evaluation_157(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 555, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1324544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4156,8 +4745,8 @@ static CUresult evaluation_159(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4169,7 +4758,7 @@ static CUresult evaluation_161(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 559, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1326592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4180,8 +4769,8 @@ static CUresult evaluation_163(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4193,7 +4782,7 @@ static CUresult evaluation_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 558, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 563, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1328640 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4204,8 +4793,8 @@ static CUresult evaluation_167(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4217,7 +4806,7 @@ static CUresult evaluation_169(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 566, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 567, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1337856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4228,8 +4817,8 @@ static CUresult evaluation_171(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4241,7 +4830,7 @@ static CUresult evaluation_173(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 562, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 570, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1347072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4252,8 +4841,8 @@ static CUresult evaluation_175(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4265,7 +4854,7 @@ static CUresult evaluation_177(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 554, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 573, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1351168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4276,8 +4865,8 @@ static CUresult evaluation_179(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4289,7 +4878,7 @@ static CUresult evaluation_182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 4 * h * w, 32 * w, 256, 1}, .output = {at(c, 577, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1375744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_256_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_64_1_1_1_128_64_2_3_89088_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4300,8 +4889,8 @@ static CUresult evaluation_184(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4313,7 +4902,7 @@ static CUresult evaluation_186(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 580, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 581, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1392128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4324,8 +4913,8 @@ static CUresult evaluation_188(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4337,7 +4926,7 @@ static CUresult evaluation_190(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 584, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 585, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1401344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4348,8 +4937,8 @@ static CUresult evaluation_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4361,7 +4950,7 @@ static CUresult evaluation_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 580, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .output = {at(c, 588, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1410560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_128_64_2_4_70656_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4372,8 +4961,8 @@ static CUresult evaluation_196(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4385,7 +4974,7 @@ static CUresult evaluation_198(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 591, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1416704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4396,8 +4985,8 @@ static CUresult evaluation_200(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4409,7 +4998,7 @@ static CUresult evaluation_202(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 576, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 594, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1453568 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4420,8 +5009,8 @@ static CUresult evaluation_204(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4433,7 +5022,7 @@ static CUresult evaluation_206(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 597, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 598, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1478144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4444,8 +5033,8 @@ static CUresult evaluation_208(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4457,7 +5046,7 @@ static CUresult evaluation_210(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 601, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 602, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1515008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4468,8 +5057,8 @@ static CUresult evaluation_212(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4481,7 +5070,7 @@ static CUresult evaluation_214(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 597, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 605, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1551872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_88064_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4492,8 +5081,8 @@ static CUresult evaluation_216(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4505,7 +5094,7 @@ static CUresult evaluation_218(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 608, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1576448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_128_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4516,8 +5105,8 @@ static CUresult evaluation_220(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4529,7 +5118,7 @@ static CUresult evaluation_222(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 550, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 611, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1723904 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_256_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 66), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4540,8 +5129,8 @@ static CUresult evaluation_224(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4553,7 +5142,7 @@ static CUresult evaluation_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 615, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1822208 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4564,8 +5153,8 @@ static CUresult evaluation_228(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4577,7 +5166,7 @@ static CUresult evaluation_230(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 619, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1830400 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4588,8 +5177,8 @@ static CUresult evaluation_232(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4601,7 +5190,7 @@ static CUresult evaluation_234(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 618, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 623, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1838592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4612,8 +5201,8 @@ static CUresult evaluation_236(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4625,7 +5214,7 @@ static CUresult evaluation_238(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 626, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 627, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1875456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4636,8 +5225,8 @@ static CUresult evaluation_240(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4649,7 +5238,7 @@ static CUresult evaluation_242(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 630, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 631, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1912320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4660,8 +5249,8 @@ static CUresult evaluation_244(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4673,7 +5262,7 @@ static CUresult evaluation_246(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 634, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 635, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1949184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_36864_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4684,8 +5273,8 @@ static CUresult evaluation_248(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4697,7 +5286,7 @@ static CUresult evaluation_250(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 622, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 638, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1986048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4708,8 +5297,8 @@ static CUresult evaluation_252(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4721,7 +5310,7 @@ static CUresult evaluation_254(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 642, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2002432 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4732,8 +5321,8 @@ static CUresult evaluation_256(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4745,7 +5334,7 @@ static CUresult evaluation_262(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 649, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 650, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 2, 1, 256, &a);
   }
   return r;
 }
@@ -4756,8 +5345,8 @@ static CUresult evaluation_264(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4769,7 +5358,7 @@ static CUresult evaluation_266(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 653, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 654, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2035200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4780,8 +5369,8 @@ static CUresult evaluation_268(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4793,7 +5382,7 @@ static CUresult evaluation_270(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 658, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2051584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4804,8 +5393,8 @@ static CUresult evaluation_272(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4817,7 +5406,7 @@ static CUresult evaluation_274(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 661, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 662, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2084352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4828,8 +5417,8 @@ static CUresult evaluation_276(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4841,7 +5430,7 @@ static CUresult evaluation_278(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 614, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .output = {at(c, 665, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2117120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_256_1_1_1_64_64_2_4_87040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 66), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4852,8 +5441,8 @@ static CUresult evaluation_280(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4864,12 +5453,12 @@ static CUresult backward_0_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 670, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 870, 4, 0), .dshift = at(c, 871, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 670, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 870, 4, 0), .dshift = at(c, 871, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 16), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 670, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 870, 4, 0), .dshift = at(c, 871, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 670, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 870, 4, 0), .dshift = at(c, 871, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4881,7 +5470,7 @@ static CUresult backward_0_1(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 665, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 670, e, 0), {0, 0, 256, 1}}, .y = {at(c, 872, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 666, 4, 0), .rstd = at(c, 667, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 870, 4, 0), .dshift = at(c, 871, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4893,7 +5482,7 @@ static CUresult backward_0_2(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 872, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 873, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 2117120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_256_1_1_1_64_128_2_3_97280_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 88), 3, 1, 256, &a);
   }
   return r;
 }
@@ -4904,12 +5493,8 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 872, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42), 24, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 869, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42))};
-    r = launch(c, k_weight_gradient_reduce_384_256_1_1_n, lane, 3072, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 872, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_384_256_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42), 24, 1, 128, &a);
   }
   return r;
 }
@@ -4932,12 +5517,12 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 873, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 867, 4, 0), .dshift = at(c, 868, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 873, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 867, 4, 0), .dshift = at(c, 868, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 873, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 867, 4, 0), .dshift = at(c, 868, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 873, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 867, 4, 0), .dshift = at(c, 868, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4949,7 +5534,7 @@ static CUresult backward_0_6(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 662, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 873, e, 256), {0, 0, 384, 1}}, .y = {at(c, 875, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 663, 4, 0), .rstd = at(c, 664, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 867, 4, 0), .dshift = at(c, 868, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4961,35 +5546,31 @@ static CUresult backward_0_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 876, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 2084352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 658, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.1.0.conv2d.weight_gradient
-static CUresult backward_0_8(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 661, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 866, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
-    r = launch(c, k_weight_gradient_reduce_256_128_1_1_n, lane, 1024, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.1.ffn.0.bn.normalize.sums
+static CUresult backward_0_8(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 864, 4, 0), .dshift = at(c, 865, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.1.0.conv2d.weight_gradient
 static CUresult backward_0_9(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 864, 4, 0), .dshift = at(c, 865, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 661, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   return r;
 }
@@ -5001,7 +5582,7 @@ static CUresult backward_0_10(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 256, 1}}, .y = {at(c, 877, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 864, 4, 0), .dshift = at(c, 865, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5012,52 +5593,48 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 877, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 874, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2051584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 877, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 874, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2051584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 654, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_32_1_4_57344_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.0.conv.conv2d.weight_gradient
+// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.proj.1.normalize.sums
 static CUresult backward_0_12(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 877, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 861, 4, 0), .dshift = at(c, 862, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 99)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 99))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.0.conv.conv2d.weight_gradient
+static CUresult backward_0_13(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 877, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_256_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 863, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
-    r = launch(c, k_weight_gradient_reduce_128_256_1_1_n, lane, 1024, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 869, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), 98304, 384, 256, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 866, 4, 0), 384, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), 32768, 256, 128, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 863, 4, 0), 512, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), 32768, 128, 256, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 640, 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p5.blocks.0.1.attn.proj.1.normalize.residual_gradient
-static CUresult backward_0_13(context *c, int lane) {
+static CUresult backward_0_14(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 878, e, 0), {0, 0, 0, 1}}, .a = {at(c, 874, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 8}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 8), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.proj.1.normalize.sums
-static CUresult backward_0_14(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 861, 4, 0), .dshift = at(c, 862, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 861, 4, 0), .dshift = at(c, 862, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5069,7 +5646,7 @@ static CUresult backward_0_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .y = {at(c, 879, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 861, 4, 0), .dshift = at(c, 862, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5080,52 +5657,44 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 879, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 880, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2035200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 879, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 880, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2035200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 650, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.proj.0.conv2d.weight_gradient
+// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.pe.1.normalize.sums
 static CUresult backward_0_17(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 653, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 879, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 880, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 858, 4, 0), .dshift = at(c, 859, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.proj.0.conv2d.weight_gradient
+static CUresult backward_0_18(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 860, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 653, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 879, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p5.blocks.0.1.attn.pe.1.normalize.residual_gradient
-static CUresult backward_0_18(context *c, int lane) {
+static CUresult backward_0_19(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 881, e, 0), {0, 0, 0, 1}}, .a = {at(c, 880, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 8}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 8), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.pe.1.normalize.sums
-static CUresult backward_0_19(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 880, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 858, 4, 0), .dshift = at(c, 859, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 880, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 858, 4, 0), .dshift = at(c, 859, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5137,7 +5706,7 @@ static CUresult backward_0_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 880, e, 0), {0, 0, 128, 1}}, .y = {at(c, 882, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 858, 4, 0), .dshift = at(c, 859, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5148,8 +5717,8 @@ static CUresult backward_0_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 882, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 883, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 882, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 883, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 190, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 649, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
   }
   return r;
 }
@@ -5160,12 +5729,8 @@ static CUresult backward_0_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 649, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 882, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 857, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_128_9_1_n, lane, 36, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 857, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 18, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5189,7 +5754,7 @@ static CUresult backward_0_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 881, e, 0), {h * w / 8, 64, 1, 128}}, .b = {at(c, 647, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .y = {at(c, 884, e, 64), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), 2 * n, 128, &a);
   }
   return r;
 }
@@ -5201,7 +5766,7 @@ static CUresult backward_0_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 881, e, 0), {h * w / 8, 64, 128, 1}}, .b = {at(c, 645, e, 64), {h * w / 4, 128, 1, 256}}, .y = {at(c, 885, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 2, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -5225,7 +5790,7 @@ static CUresult backward_0_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 645, e, 32), {h * w / 4, 128, 1, 256}}, .b = {at(c, 886, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, 1, h * w / 1024}}, .y = {at(c, 884, e, 0), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -5237,7 +5802,7 @@ static CUresult backward_0_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 645, e, 0), {h * w / 4, 128, 1, 256}}, .b = {at(c, 886, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .y = {at(c, 884, e, 32), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -5248,12 +5813,12 @@ static CUresult backward_0_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 884, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 855, 4, 0), .dshift = at(c, 856, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 884, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 855, 4, 0), .dshift = at(c, 856, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 16), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 884, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 855, 4, 0), .dshift = at(c, 856, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 884, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 855, 4, 0), .dshift = at(c, 856, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5265,7 +5830,7 @@ static CUresult backward_0_30(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 642, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 884, e, 0), {0, 0, 256, 1}}, .y = {at(c, 887, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 643, 4, 0), .rstd = at(c, 644, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 855, 4, 0), .dshift = at(c, 856, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5277,35 +5842,31 @@ static CUresult backward_0_31(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 887, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 878, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 2002432 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 638, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d.weight_gradient
-static CUresult backward_0_32(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 887, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 854, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
-    r = launch(c, k_weight_gradient_reduce_128_256_1_1_n, lane, 1024, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_32_1_4_57344_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.cv3.bn.normalize.sums
+static CUresult backward_0_32(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 852, 4, 0), .dshift = at(c, 853, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 99)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 99))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d.weight_gradient
 static CUresult backward_0_33(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 852, 4, 0), .dshift = at(c, 853, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 887, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_256_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   return r;
 }
@@ -5317,7 +5878,7 @@ static CUresult backward_0_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 638, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 128, 1}}, .y = {at(c, 888, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 639, 4, 0), .rstd = at(c, 640, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 852, 4, 0), .dshift = at(c, 853, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5329,7 +5890,7 @@ static CUresult backward_0_35(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 888, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 889, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1986048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -5340,12 +5901,8 @@ static CUresult backward_0_36(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 622, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 888, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 851, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 622, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 888, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
@@ -5368,12 +5925,12 @@ static CUresult backward_0_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 849, 4, 0), .dshift = at(c, 850, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 849, 4, 0), .dshift = at(c, 850, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 849, 4, 0), .dshift = at(c, 850, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 849, 4, 0), .dshift = at(c, 850, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5385,7 +5942,7 @@ static CUresult backward_0_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 635, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 128, 1}}, .y = {at(c, 891, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 636, 4, 0), .rstd = at(c, 637, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 849, 4, 0), .dshift = at(c, 850, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5397,35 +5954,31 @@ static CUresult backward_0_40(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 891, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 892, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1949184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 631, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_41(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 634, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 891, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 848, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_38912_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 330), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.normalize.sums
+static CUresult backward_0_41(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 892, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 846, 4, 0), .dshift = at(c, 847, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 330)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 330))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_42(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 892, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 846, 4, 0), .dshift = at(c, 847, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 634, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 891, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5437,7 +5990,7 @@ static CUresult backward_0_43(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 631, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 892, e, 0), {0, 0, 64, 1}}, .y = {at(c, 893, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 632, 4, 0), .rstd = at(c, 633, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 846, 4, 0), .dshift = at(c, 847, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5448,52 +6001,44 @@ static CUresult backward_0_44(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 893, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 890, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1912320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 893, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 890, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1912320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 627, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0)};
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_38912_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 330), 2, 1, 64, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d.weight_gradient
+// normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.sums
 static CUresult backward_0_45(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 630, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 893, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 890, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 843, 4, 0), .dshift = at(c, 844, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 330)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 330))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_46(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 845, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 630, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 893, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113), 2, 1, 128, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_46(context *c, int lane) {
+static CUresult backward_0_47(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 894, e, 0), {0, 0, 0, 1}}, .a = {at(c, 890, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 16), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_47(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 890, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 843, 4, 0), .dshift = at(c, 844, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 890, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 843, 4, 0), .dshift = at(c, 844, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5505,7 +6050,7 @@ static CUresult backward_0_48(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 627, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 890, e, 0), {0, 0, 64, 1}}, .y = {at(c, 895, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 628, 4, 0), .rstd = at(c, 629, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 843, 4, 0), .dshift = at(c, 844, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5517,35 +6062,35 @@ static CUresult backward_0_49(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 895, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 896, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1875456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 623, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_50(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 626, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 895, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 842, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_38912_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 330), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_50(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 896, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 840, 4, 0), .dshift = at(c, 841, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 330)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 330))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_51(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 896, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 840, 4, 0), .dshift = at(c, 841, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 626, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 895, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113), 2, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 6, .entry = {{kept(c, lane), at(c, 860, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 854, 4, 0), 64, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), 32768, 128, 256, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 851, 4, 0), 192, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 848, 4, 0), 256, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), 36864, 64, 64, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 845, 4, 0), 400, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), 36864, 64, 64, 9, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 842, 4, 0), 544, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 688, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5557,7 +6102,7 @@ static CUresult backward_0_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 623, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 896, e, 0), {0, 0, 64, 1}}, .y = {at(c, 897, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 624, 4, 0), .rstd = at(c, 625, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 840, 4, 0), .dshift = at(c, 841, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5569,91 +6114,83 @@ static CUresult backward_0_53(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 897, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 894, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 1838592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 615, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_54(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 618, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 897, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 839, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.sums
-static CUresult backward_0_55(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 837, 4, 0), .dshift = at(c, 838, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 837, 4, 0), .dshift = at(c, 838, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.gradient
-static CUresult backward_0_56(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 64), {0, 0, 128, 1}}, .y = {at(c, 898, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 837, 4, 0), .dshift = at(c, 838, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_57(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 898, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 873, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 1830400 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_58(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 898, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 836, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_38912_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 330), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.cv1.bn.normalize.sums
+static CUresult backward_0_54(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 834, 4, 0), .dshift = at(c, 835, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 330)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 330))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_55(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 618, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 897, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.sums
+static CUresult backward_0_56(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 837, 4, 0), .dshift = at(c, 838, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 837, 4, 0), .dshift = at(c, 838, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.gradient
+static CUresult backward_0_57(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 619, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 889, e, 64), {0, 0, 128, 1}}, .y = {at(c, 898, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 620, 4, 0), .rstd = at(c, 621, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 837, 4, 0), .dshift = at(c, 838, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_58(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 898, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 873, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 1830400 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_59(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 834, 4, 0), .dshift = at(c, 835, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 898, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5665,7 +6202,7 @@ static CUresult backward_0_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 615, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 64, 1}}, .y = {at(c, 899, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 616, 4, 0), .rstd = at(c, 617, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 834, 4, 0), .dshift = at(c, 835, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5677,7 +6214,7 @@ static CUresult backward_0_61(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 873, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 1822208 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -5688,12 +6225,8 @@ static CUresult backward_0_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 833, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 614, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5704,12 +6237,12 @@ static CUresult backward_0_63(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 831, 4, 0), .dshift = at(c, 832, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 831, 4, 0), .dshift = at(c, 832, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 16), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 831, 4, 0), .dshift = at(c, 832, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 831, 4, 0), .dshift = at(c, 832, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5721,7 +6254,7 @@ static CUresult backward_0_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 611, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 384, 1}}, .y = {at(c, 900, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 612, 4, 0), .rstd = at(c, 613, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 831, 4, 0), .dshift = at(c, 832, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5733,7 +6266,7 @@ static CUresult backward_0_65(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 900, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 901, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 1723904 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_256_1_1_1_64_128_2_3_97280_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 88), 3, 1, 256, &a);
   }
   return r;
 }
@@ -5744,12 +6277,8 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 550, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 900, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42), 24, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 830, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42))};
-    r = launch(c, k_weight_gradient_reduce_384_256_1_1_n, lane, 3072, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 550, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 900, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_384_256_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42), 24, 1, 128, &a);
   }
   return r;
 }
@@ -5760,12 +6289,12 @@ static CUresult backward_0_67(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 828, 4, 0), .dshift = at(c, 829, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 828, 4, 0), .dshift = at(c, 829, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 828, 4, 0), .dshift = at(c, 829, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 828, 4, 0), .dshift = at(c, 829, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5777,7 +6306,7 @@ static CUresult backward_0_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 608, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 384, 1}}, .y = {at(c, 902, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 609, 4, 0), .rstd = at(c, 610, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 828, 4, 0), .dshift = at(c, 829, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5789,35 +6318,35 @@ static CUresult backward_0_69(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 902, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 669, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 1576448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 605, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 2, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.down_n4.conv.conv2d.weight_gradient
-static CUresult backward_0_70(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 902, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 28)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 28), 4, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 827, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 28))};
-    r = launch(c, k_weight_gradient_reduce_128_128_9_1_n, lane, 4608, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_128_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p4.cv2.bn.normalize.sums
+static CUresult backward_0_70(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 669, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 825, 4, 0), .dshift = at(c, 826, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99))), .rows = (int32_t)(ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.down_n4.conv.conv2d.weight_gradient
 static CUresult backward_0_71(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 669, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 825, 4, 0), .dshift = at(c, 826, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 902, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 28)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_128_128_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 28), 8, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 839, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), 36864, 64, 64, 9, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 833, 4, 0), 144, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 830, 4, 0), 176, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), 98304, 384, 256, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 827, 4, 0), 560, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 28)), 147456, 128, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 1136, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5829,7 +6358,7 @@ static CUresult backward_0_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 605, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 669, e, 0), {0, 0, 128, 1}}, .y = {at(c, 903, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 606, 4, 0), .rstd = at(c, 607, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 825, 4, 0), .dshift = at(c, 826, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5841,7 +6370,7 @@ static CUresult backward_0_73(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 903, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 904, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1551872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 132), 2, 1, 256, &a);
   }
   return r;
 }
@@ -5852,12 +6381,8 @@ static CUresult backward_0_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 597, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 903, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 824, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170))};
-    r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 597, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 903, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
   }
   return r;
 }
@@ -5880,12 +6405,12 @@ static CUresult backward_0_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 904, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 822, 4, 0), .dshift = at(c, 823, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 904, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 822, 4, 0), .dshift = at(c, 823, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 904, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 822, 4, 0), .dshift = at(c, 823, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 904, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 822, 4, 0), .dshift = at(c, 823, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5897,7 +6422,7 @@ static CUresult backward_0_77(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 602, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 904, e, 128), {0, 0, 192, 1}}, .y = {at(c, 905, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 603, 4, 0), .rstd = at(c, 604, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 822, 4, 0), .dshift = at(c, 823, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5909,35 +6434,35 @@ static CUresult backward_0_78(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 906, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1515008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 598, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_79(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 601, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 821, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p4.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_79(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 819, 4, 0), .dshift = at(c, 820, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p4.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_80(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 819, 4, 0), .dshift = at(c, 820, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 601, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113), 2, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 824, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 821, 4, 0), 192, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 480, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5949,7 +6474,7 @@ static CUresult backward_0_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 598, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 64, 1}}, .y = {at(c, 907, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 599, 4, 0), .rstd = at(c, 600, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 819, 4, 0), .dshift = at(c, 820, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5961,7 +6486,7 @@ static CUresult backward_0_82(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 907, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 904, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1478144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_64_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_64_64_2_4_73728_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5972,12 +6497,8 @@ static CUresult backward_0_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 597, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 907, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 818, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 597, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 907, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5988,12 +6509,12 @@ static CUresult backward_0_84(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 816, 4, 0), .dshift = at(c, 817, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 816, 4, 0), .dshift = at(c, 817, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 816, 4, 0), .dshift = at(c, 817, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 816, 4, 0), .dshift = at(c, 817, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6005,7 +6526,7 @@ static CUresult backward_0_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 594, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 192, 1}}, .y = {at(c, 908, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 595, 4, 0), .rstd = at(c, 596, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 816, 4, 0), .dshift = at(c, 817, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6017,7 +6538,7 @@ static CUresult backward_0_86(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 908, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 909, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1453568 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 132), 2, 1, 256, &a);
   }
   return r;
 }
@@ -6028,12 +6549,12 @@ static CUresult backward_0_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 576, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 908, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 576, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 908, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 815, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170))};
-    r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 818, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), 36864, 64, 64, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 815, 4, 0), 288, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), 24576, 192, 128, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 480, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6044,12 +6565,12 @@ static CUresult backward_0_88(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 813, 4, 0), .dshift = at(c, 814, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 813, 4, 0), .dshift = at(c, 814, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 813, 4, 0), .dshift = at(c, 814, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 813, 4, 0), .dshift = at(c, 814, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6061,7 +6582,7 @@ static CUresult backward_0_89(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 591, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 192, 1}}, .y = {at(c, 910, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 592, 4, 0), .rstd = at(c, 593, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 813, 4, 0), .dshift = at(c, 814, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6073,35 +6594,31 @@ static CUresult backward_0_90(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 910, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 668, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 1416704 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 588, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.down_n3.conv.conv2d.weight_gradient
-static CUresult backward_0_91(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 910, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 812, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p3.cv2.bn.normalize.sums
+static CUresult backward_0_91(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 810, 4, 0), .dshift = at(c, 811, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.down_n3.conv.conv2d.weight_gradient
 static CUresult backward_0_92(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 810, 4, 0), .dshift = at(c, 811, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 910, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6113,7 +6630,7 @@ static CUresult backward_0_93(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 588, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 64, 1}}, .y = {at(c, 911, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 589, 4, 0), .rstd = at(c, 590, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 810, 4, 0), .dshift = at(c, 811, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6125,7 +6642,7 @@ static CUresult backward_0_94(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 911, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 912, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 1410560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6136,12 +6653,12 @@ static CUresult backward_0_95(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 580, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 911, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 580, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 911, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 809, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682))};
-    r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 812, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), 36864, 64, 64, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 809, 4, 0), 288, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682)), 6144, 96, 64, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 480, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6164,12 +6681,12 @@ static CUresult backward_0_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 807, 4, 0), .dshift = at(c, 808, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 807, 4, 0), .dshift = at(c, 808, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 807, 4, 0), .dshift = at(c, 808, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 807, 4, 0), .dshift = at(c, 808, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6181,7 +6698,7 @@ static CUresult backward_0_98(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 585, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .y = {at(c, 913, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 586, 4, 0), .rstd = at(c, 587, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 807, 4, 0), .dshift = at(c, 808, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6193,35 +6710,31 @@ static CUresult backward_0_99(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 914, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 1401344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 581, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p3.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_100(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 584, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 806, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p3.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_100(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 914, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 804, 4, 0), .dshift = at(c, 805, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p3.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_101(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 914, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 804, 4, 0), .dshift = at(c, 805, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 584, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6233,7 +6746,7 @@ static CUresult backward_0_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 581, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 914, e, 0), {0, 0, 32, 1}}, .y = {at(c, 915, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 582, 4, 0), .rstd = at(c, 583, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 804, 4, 0), .dshift = at(c, 805, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6245,7 +6758,7 @@ static CUresult backward_0_103(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 915, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 912, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 1392128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6256,12 +6769,12 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 580, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 915, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 580, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 915, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 803, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 806, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 803, 4, 0), 288, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), 9216, 32, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 576, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6272,12 +6785,12 @@ static CUresult backward_0_105(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 801, 4, 0), .dshift = at(c, 802, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 801, 4, 0), .dshift = at(c, 802, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 801, 4, 0), .dshift = at(c, 802, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 801, 4, 0), .dshift = at(c, 802, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6289,7 +6802,7 @@ static CUresult backward_0_106(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 577, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .y = {at(c, 916, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 578, 4, 0), .rstd = at(c, 579, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 801, 4, 0), .dshift = at(c, 802, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6301,7 +6814,7 @@ static CUresult backward_0_107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 916, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 917, e, 0), 4 * h * w, 32 * w, 256, 1}, .weight = c->packed + 1375744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_256_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 64), 132), 2, 1, 256, &a);
   }
   return r;
 }
@@ -6312,12 +6825,12 @@ static CUresult backward_0_108(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 4 * h * w, 32 * w, 256, 1}, .dy = {at(c, 916, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 4 * h * w, 32 * w, 256, 1}, .dy = {at(c, 916, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 800, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_256_64_1_1_n, lane, 512, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 800, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256)), 16384, 256, 64, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 512, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6340,12 +6853,12 @@ static CUresult backward_0_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 909, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 798, 4, 0), .dshift = at(c, 799, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 909, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 798, 4, 0), .dshift = at(c, 799, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 909, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 798, 4, 0), .dshift = at(c, 799, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 909, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 798, 4, 0), .dshift = at(c, 799, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6357,7 +6870,7 @@ static CUresult backward_0_111(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 573, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 909, e, 64), {0, 0, 192, 1}}, .y = {at(c, 918, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 574, 4, 0), .rstd = at(c, 575, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 798, 4, 0), .dshift = at(c, 799, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6369,7 +6882,7 @@ static CUresult backward_0_112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 918, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 919, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1351168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 132), 2, 1, 256, &a);
   }
   return r;
 }
@@ -6380,12 +6893,8 @@ static CUresult backward_0_113(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 918, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 797, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170))};
-    r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 918, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
   }
   return r;
 }
@@ -6396,12 +6905,12 @@ static CUresult backward_0_114(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 919, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 795, 4, 0), .dshift = at(c, 796, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 919, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 795, 4, 0), .dshift = at(c, 796, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 919, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 795, 4, 0), .dshift = at(c, 796, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 919, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 795, 4, 0), .dshift = at(c, 796, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6413,7 +6922,7 @@ static CUresult backward_0_115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 570, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 919, e, 128), {0, 0, 192, 1}}, .y = {at(c, 920, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 571, 4, 0), .rstd = at(c, 572, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 795, 4, 0), .dshift = at(c, 796, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6425,7 +6934,7 @@ static CUresult backward_0_116(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 920, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 921, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1347072 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6436,12 +6945,8 @@ static CUresult backward_0_117(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 562, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 920, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 794, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 562, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 920, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6464,12 +6969,12 @@ static CUresult backward_0_119(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 792, 4, 0), .dshift = at(c, 793, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 792, 4, 0), .dshift = at(c, 793, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 792, 4, 0), .dshift = at(c, 793, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 792, 4, 0), .dshift = at(c, 793, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6481,7 +6986,7 @@ static CUresult backward_0_120(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 567, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 64, 1}}, .y = {at(c, 923, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 568, 4, 0), .rstd = at(c, 569, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 792, 4, 0), .dshift = at(c, 793, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6493,35 +6998,31 @@ static CUresult backward_0_121(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 923, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 924, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1337856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 563, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_122(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 566, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 923, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 791, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.blocks.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_122(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 924, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 789, 4, 0), .dshift = at(c, 790, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_123(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 924, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 789, 4, 0), .dshift = at(c, 790, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 566, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 923, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6533,7 +7034,7 @@ static CUresult backward_0_124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 563, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 924, e, 0), {0, 0, 32, 1}}, .y = {at(c, 925, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 564, 4, 0), .rstd = at(c, 565, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 789, 4, 0), .dshift = at(c, 790, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6545,91 +7046,87 @@ static CUresult backward_0_125(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 925, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 922, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 1328640 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 555, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_126(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 558, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 925, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 788, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.top_down_p4.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_127(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 786, 4, 0), .dshift = at(c, 787, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 786, 4, 0), .dshift = at(c, 787, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient neck.top_down_p4.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_128(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 32), {0, 0, 64, 1}}, .y = {at(c, 926, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 786, 4, 0), .dshift = at(c, 787, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_129(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 926, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 919, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1326592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_130(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 926, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 785, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_126(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 922, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 783, 4, 0), .dshift = at(c, 784, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_127(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 558, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 925, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_25(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 797, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 794, 4, 0), 192, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 791, 4, 0), 224, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 788, 4, 0), 296, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 368, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_reduce neck.top_down_p4.blocks.0.cv2.bn.normalize.sums
+static CUresult backward_0_128(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 786, 4, 0), .dshift = at(c, 787, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 786, 4, 0), .dshift = at(c, 787, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient neck.top_down_p4.blocks.0.cv2.bn.normalize.gradient
+static CUresult backward_0_129(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 559, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 921, e, 32), {0, 0, 64, 1}}, .y = {at(c, 926, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 560, 4, 0), .rstd = at(c, 561, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 786, 4, 0), .dshift = at(c, 787, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_130(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 926, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 919, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1326592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_64_2_4_25088_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_131(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 922, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 783, 4, 0), .dshift = at(c, 784, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 926, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6641,7 +7138,7 @@ static CUresult backward_0_132(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 555, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 922, e, 0), {0, 0, 32, 1}}, .y = {at(c, 927, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 556, 4, 0), .rstd = at(c, 557, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 783, 4, 0), .dshift = at(c, 784, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6653,7 +7150,7 @@ static CUresult backward_0_133(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 927, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 919, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 1324544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_64_2_4_25088_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6664,12 +7161,8 @@ static CUresult backward_0_134(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 927, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 782, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 554, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 927, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6680,12 +7173,12 @@ static CUresult backward_0_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 780, 4, 0), .dshift = at(c, 781, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 780, 4, 0), .dshift = at(c, 781, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 780, 4, 0), .dshift = at(c, 781, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 780, 4, 0), .dshift = at(c, 781, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6697,7 +7190,7 @@ static CUresult backward_0_136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 551, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 192, 1}}, .y = {at(c, 928, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 552, 4, 0), .rstd = at(c, 553, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 780, 4, 0), .dshift = at(c, 781, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6709,7 +7202,7 @@ static CUresult backward_0_137(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 928, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 929, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .weight = c->packed + 1275392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_384_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 6, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 88), 3, 1, 256, &a);
   }
   return r;
 }
@@ -6720,12 +7213,12 @@ static CUresult backward_0_138(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .dy = {at(c, 928, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_384_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85), 12, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 2, 24 * w, 384, 1}, .dy = {at(c, 928, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_384_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85), 12, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 779, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85))};
-    r = launch(c, k_weight_gradient_reduce_384_128_1_1_n, lane, 1536, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 782, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 779, 4, 0), 16, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85)), 49152, 384, 128, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 400, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6748,12 +7241,12 @@ static CUresult backward_0_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 901, e, 128), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 777, 4, 0), .dshift = at(c, 778, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 901, e, 128), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 777, 4, 0), .dshift = at(c, 778, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 16), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 901, e, 128), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 777, 4, 0), .dshift = at(c, 778, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 901, e, 128), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 777, 4, 0), .dshift = at(c, 778, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6765,7 +7258,7 @@ static CUresult backward_0_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 547, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 901, e, 128), {0, 0, 384, 1}}, .y = {at(c, 930, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 548, 4, 0), .rstd = at(c, 549, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 777, 4, 0), .dshift = at(c, 778, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6777,7 +7270,7 @@ static CUresult backward_0_142(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 930, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 931, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1209856 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_73728_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6788,12 +7281,8 @@ static CUresult backward_0_143(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 546, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 930, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64), 16, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 776, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64))};
-    r = launch(c, k_weight_gradient_reduce_256_256_1_1_n, lane, 2048, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 546, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 930, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_256_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64), 16, 1, 128, &a);
   }
   return r;
 }
@@ -6828,12 +7317,12 @@ static CUresult backward_0_146(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 931, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 774, 4, 0), .dshift = at(c, 775, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 931, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 774, 4, 0), .dshift = at(c, 775, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 931, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 774, 4, 0), .dshift = at(c, 775, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 931, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 774, 4, 0), .dshift = at(c, 775, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6845,7 +7334,7 @@ static CUresult backward_0_147(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 543, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 931, e, 128), {0, 0, 256, 1}}, .y = {at(c, 934, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 544, 4, 0), .rstd = at(c, 545, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 774, 4, 0), .dshift = at(c, 775, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6857,35 +7346,31 @@ static CUresult backward_0_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 934, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 935, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1177088 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 539, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.1.0.conv2d.weight_gradient
-static CUresult backward_0_149(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 542, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 934, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 773, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
-    r = launch(c, k_weight_gradient_reduce_256_128_1_1_n, lane, 1024, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.attn_p5.blocks.0.ffn.0.bn.normalize.sums
+static CUresult backward_0_149(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 771, 4, 0), .dshift = at(c, 772, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.1.0.conv2d.weight_gradient
 static CUresult backward_0_150(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 771, 4, 0), .dshift = at(c, 772, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 542, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 934, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_30(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   return r;
 }
@@ -6897,7 +7382,7 @@ static CUresult backward_0_151(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 539, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 256, 1}}, .y = {at(c, 936, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 540, 4, 0), .rstd = at(c, 541, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 771, 4, 0), .dshift = at(c, 772, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6908,52 +7393,44 @@ static CUresult backward_0_152(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 936, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1144320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 936, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1144320 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 535, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_32_1_4_57344_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.0.conv.conv2d.weight_gradient
+// normalize_reduce backbone.attn_p5.blocks.0.attn.proj.1.normalize.sums
 static CUresult backward_0_153(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 936, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 768, 4, 0), .dshift = at(c, 769, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 99)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 99))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.0.conv.conv2d.weight_gradient
+static CUresult backward_0_154(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 770, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
-    r = launch(c, k_weight_gradient_reduce_128_256_1_1_n, lane, 1024, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 936, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane) + kept_31(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_256_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   return r;
 }
 
 // copy backbone.attn_p5.blocks.0.attn.proj.1.normalize.residual_gradient
-static CUresult backward_0_154(context *c, int lane) {
+static CUresult backward_0_155(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 932, e, 128), {0, 0, 256, 1}}, .a = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 1024) * 128, 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.attn_p5.blocks.0.attn.proj.1.normalize.sums
-static CUresult backward_0_155(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 768, 4, 0), .dshift = at(c, 769, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 768, 4, 0), .dshift = at(c, 769, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6965,7 +7442,7 @@ static CUresult backward_0_156(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 535, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 933, e, 0), {0, 0, 128, 1}}, .y = {at(c, 937, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 536, 4, 0), .rstd = at(c, 537, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 768, 4, 0), .dshift = at(c, 769, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6976,52 +7453,44 @@ static CUresult backward_0_157(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 937, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 938, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1127936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 937, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 938, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 1127936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 531, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient backbone.attn_p5.blocks.0.attn.proj.0.conv2d.weight_gradient
+// normalize_reduce backbone.attn_p5.blocks.0.attn.pe.1.normalize.sums
 static CUresult backward_0_158(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 534, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 937, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 765, 4, 0), .dshift = at(c, 766, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.blocks.0.attn.proj.0.conv2d.weight_gradient
+static CUresult backward_0_159(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 767, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 534, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 937, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_32(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
 
 // copy backbone.attn_p5.blocks.0.attn.pe.1.normalize.residual_gradient
-static CUresult backward_0_159(context *c, int lane) {
+static CUresult backward_0_160(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 939, e, 0), {0, 0, 0, 1}}, .a = {at(c, 938, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 8}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 8), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.attn_p5.blocks.0.attn.pe.1.normalize.sums
-static CUresult backward_0_160(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 765, 4, 0), .dshift = at(c, 766, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 765, 4, 0), .dshift = at(c, 766, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7033,7 +7502,7 @@ static CUresult backward_0_161(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 531, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .y = {at(c, 940, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 532, 4, 0), .rstd = at(c, 533, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 765, 4, 0), .dshift = at(c, 766, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7044,8 +7513,8 @@ static CUresult backward_0_162(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 940, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 940, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 97, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 530, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
   }
   return r;
 }
@@ -7056,12 +7525,8 @@ static CUresult backward_0_163(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 530, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 940, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 764, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_128_9_1_n, lane, 36, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 764, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 18, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7085,7 +7550,7 @@ static CUresult backward_0_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 939, e, 0), {h * w / 8, 64, 1, 128}}, .b = {at(c, 528, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .y = {at(c, 942, e, 64), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), 2 * n, 128, &a);
   }
   return r;
 }
@@ -7097,7 +7562,7 @@ static CUresult backward_0_166(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 939, e, 0), {h * w / 8, 64, 128, 1}}, .b = {at(c, 526, e, 64), {h * w / 4, 128, 1, 256}}, .y = {at(c, 943, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 2, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -7121,7 +7586,7 @@ static CUresult backward_0_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 32), {h * w / 4, 128, 1, 256}}, .b = {at(c, 944, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, 1, h * w / 1024}}, .y = {at(c, 942, e, 0), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -7133,7 +7598,7 @@ static CUresult backward_0_169(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 4, 128, 1, 256}}, .b = {at(c, 944, e, 0), {h * h * w * w / 524288, h * h * w * w / 1048576, h * w / 1024, 1}}, .y = {at(c, 942, e, 32), {h * w / 4, 128, 1, 256}}, .extent = {n, 2, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -7144,12 +7609,12 @@ static CUresult backward_0_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 942, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 762, 4, 0), .dshift = at(c, 763, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 942, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 762, 4, 0), .dshift = at(c, 763, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 16), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 942, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 762, 4, 0), .dshift = at(c, 763, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 942, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 762, 4, 0), .dshift = at(c, 763, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7161,7 +7626,7 @@ static CUresult backward_0_171(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 942, e, 0), {0, 0, 256, 1}}, .y = {at(c, 945, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 762, 4, 0), .dshift = at(c, 763, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7173,7 +7638,7 @@ static CUresult backward_0_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 945, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 932, e, 128), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1095168 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_256_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_256_1_1_1_64_32_1_4_57344_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7184,12 +7649,12 @@ static CUresult backward_0_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 128), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 945, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 128), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 945, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane) + kept_33(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_256_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 761, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
-    r = launch(c, k_weight_gradient_reduce_128_256_1_1_n, lane, 1024, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 776, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), 65536, 256, 256, 1, 0}, {kept(c, lane) + kept_30(n, h, w), at(c, 773, 4, 0), 256, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), 32768, 256, 128, 1, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 770, 4, 0), 384, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), 32768, 128, 256, 1, 0}, {kept(c, lane) + kept_32(n, h, w), at(c, 767, 4, 0), 512, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_33(n, h, w), at(c, 761, 4, 0), 576, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), 32768, 128, 256, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 704, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7200,12 +7665,12 @@ static CUresult backward_0_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 759, 4, 0), .dshift = at(c, 760, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 759, 4, 0), .dshift = at(c, 760, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 16), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 759, 4, 0), .dshift = at(c, 760, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 759, 4, 0), .dshift = at(c, 760, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7217,7 +7682,7 @@ static CUresult backward_0_175(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 256, 1}}, .y = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 759, 4, 0), .dshift = at(c, 760, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7228,52 +7693,44 @@ static CUresult backward_0_176(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 947, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1029632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 947, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 1029632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 515, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_73728_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient backbone.attn_p5.cv1.conv.conv2d.weight_gradient
+// normalize_reduce backbone.sppf.cv2.bn.normalize.sums
 static CUresult backward_0_177(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64), 16, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 756, 4, 0), .dshift = at(c, 757, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 99)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 99))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_178(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 758, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64))};
-    r = launch(c, k_weight_gradient_reduce_256_256_1_1_n, lane, 2048, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_256_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64), 16, 1, 128, &a);
   }
   return r;
 }
 
 // copy backbone.sppf.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_178(context *c, int lane) {
+static CUresult backward_0_179(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 948, e, 0), {0, 0, 0, 1}}, .a = {at(c, 947, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 4}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 4), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.sppf.cv2.bn.normalize.sums
-static CUresult backward_0_179(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 756, 4, 0), .dshift = at(c, 757, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 756, 4, 0), .dshift = at(c, 757, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7285,7 +7742,7 @@ static CUresult backward_0_180(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .y = {at(c, 949, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 756, 4, 0), .dshift = at(c, 757, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7297,7 +7754,7 @@ static CUresult backward_0_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 949, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 950, e, 0), h * w / 2, 16 * w, 512, 1}, .weight = c->packed + 898560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_512_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 8, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_512_256_1_1_1_64_128_2_3_97280_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 66), 4, 1, 256, &a);
   }
   return r;
 }
@@ -7308,12 +7765,12 @@ static CUresult backward_0_182(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 2, 16 * w, 512, 1}, .dy = {at(c, 949, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_512_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32), 32, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 2, 16 * w, 512, 1}, .dy = {at(c, 949, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane) + kept_30(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_512_256_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32), 32, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 755, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32))};
-    r = launch(c, k_weight_gradient_reduce_512_256_1_1_n, lane, 4096, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 758, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), 65536, 256, 256, 1, 0}, {kept(c, lane) + kept_30(n, h, w), at(c, 755, 4, 0), 256, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32)), 131072, 512, 256, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 768, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7360,12 +7817,12 @@ static CUresult backward_0_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 753, 4, 0), .dshift = at(c, 754, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 753, 4, 0), .dshift = at(c, 754, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 753, 4, 0), .dshift = at(c, 754, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 753, 4, 0), .dshift = at(c, 754, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7377,7 +7834,7 @@ static CUresult backward_0_187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 512, 1}}, .y = {at(c, 951, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 753, 4, 0), .dshift = at(c, 754, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7389,35 +7846,31 @@ static CUresult backward_0_188(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 951, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 948, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 865792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 504, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.sppf.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_189(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 951, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 752, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
-    r = launch(c, k_weight_gradient_reduce_256_128_1_1_n, lane, 1024, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.cv2.bn.normalize.sums
+static CUresult backward_0_189(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 948, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 750, 4, 0), .dshift = at(c, 751, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.sppf.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_190(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 948, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 750, 4, 0), .dshift = at(c, 751, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 951, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   return r;
 }
@@ -7429,7 +7882,7 @@ static CUresult backward_0_191(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 948, e, 0), {0, 0, 256, 1}}, .y = {at(c, 952, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 750, 4, 0), .dshift = at(c, 751, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7441,7 +7894,7 @@ static CUresult backward_0_192(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 952, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 953, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 767488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_384_256_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 6, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_384_256_1_1_1_64_128_2_3_97280_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 88), 3, 1, 256, &a);
   }
   return r;
 }
@@ -7452,12 +7905,8 @@ static CUresult backward_0_193(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 952, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_384_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42), 24, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 749, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42))};
-    r = launch(c, k_weight_gradient_reduce_384_256_1_1_n, lane, 3072, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 952, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane) + kept_36(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_384_256_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42), 24, 1, 128, &a);
   }
   return r;
 }
@@ -7468,12 +7917,12 @@ static CUresult backward_0_194(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 953, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 747, 4, 0), .dshift = at(c, 748, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 953, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 747, 4, 0), .dshift = at(c, 748, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 953, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 747, 4, 0), .dshift = at(c, 748, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 953, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 747, 4, 0), .dshift = at(c, 748, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7485,7 +7934,7 @@ static CUresult backward_0_195(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 953, e, 256), {0, 0, 384, 1}}, .y = {at(c, 954, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 747, 4, 0), .dshift = at(c, 748, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7497,7 +7946,7 @@ static CUresult backward_0_196(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 954, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 955, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 751104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7508,12 +7957,8 @@ static CUresult backward_0_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 954, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 746, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 954, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_37(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7536,12 +7981,12 @@ static CUresult backward_0_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 744, 4, 0), .dshift = at(c, 745, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 744, 4, 0), .dshift = at(c, 745, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 744, 4, 0), .dshift = at(c, 745, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 744, 4, 0), .dshift = at(c, 745, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7553,7 +7998,7 @@ static CUresult backward_0_200(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 128, 1}}, .y = {at(c, 957, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 744, 4, 0), .dshift = at(c, 745, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7565,35 +8010,35 @@ static CUresult backward_0_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 957, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 958, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 714240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 494, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_202(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 957, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 743, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_38912_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 330), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.blocks.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_202(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 958, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 741, 4, 0), .dshift = at(c, 742, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 330)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 330))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_203(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 958, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 741, 4, 0), .dshift = at(c, 742, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 957, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_38(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113), 2, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 752, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), 32768, 256, 128, 1, 0}, {kept(c, lane) + kept_36(n, h, w), at(c, 749, 4, 0), 128, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42)), 98304, 384, 256, 1, 0}, {kept(c, lane) + kept_37(n, h, w), at(c, 746, 4, 0), 512, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_38(n, h, w), at(c, 743, 4, 0), 576, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 720, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7605,7 +8050,7 @@ static CUresult backward_0_204(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 958, e, 0), {0, 0, 64, 1}}, .y = {at(c, 959, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 741, 4, 0), .dshift = at(c, 742, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7617,91 +8062,83 @@ static CUresult backward_0_205(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 959, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 956, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 677376 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 486, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_206(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 959, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 740, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.stage_p5.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_207(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 738, 4, 0), .dshift = at(c, 739, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 738, 4, 0), .dshift = at(c, 739, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient backbone.stage_p5.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_208(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 64), {0, 0, 128, 1}}, .y = {at(c, 960, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 738, 4, 0), .dshift = at(c, 739, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_209(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 960, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 953, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 669184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_210(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 960, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 737, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_32_32_1_4_38912_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 330), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_206(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 956, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 735, 4, 0), .dshift = at(c, 736, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 330)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 330))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_207(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 959, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce backbone.stage_p5.blocks.0.cv2.bn.normalize.sums
+static CUresult backward_0_208(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 738, 4, 0), .dshift = at(c, 739, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 738, 4, 0), .dshift = at(c, 739, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient backbone.stage_p5.blocks.0.cv2.bn.normalize.gradient
+static CUresult backward_0_209(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 955, e, 64), {0, 0, 128, 1}}, .y = {at(c, 960, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 738, 4, 0), .dshift = at(c, 739, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_210(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 960, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 953, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 669184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_211(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 956, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 735, 4, 0), .dshift = at(c, 736, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 960, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_27(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7713,7 +8150,7 @@ static CUresult backward_0_212(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 956, e, 0), {0, 0, 64, 1}}, .y = {at(c, 961, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 735, 4, 0), .dshift = at(c, 736, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7725,7 +8162,7 @@ static CUresult backward_0_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 961, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 953, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .weight = c->packed + 660992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7736,12 +8173,8 @@ static CUresult backward_0_214(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 961, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 734, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 128), 3 * h * w / 8, 12 * w, 384, 1}, .dy = {at(c, 961, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7752,12 +8185,12 @@ static CUresult backward_0_215(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 732, 4, 0), .dshift = at(c, 733, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 732, 4, 0), .dshift = at(c, 733, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 16), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 732, 4, 0), .dshift = at(c, 733, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 732, 4, 0), .dshift = at(c, 733, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7769,7 +8202,7 @@ static CUresult backward_0_216(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 384, 1}}, .y = {at(c, 962, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 732, 4, 0), .dshift = at(c, 733, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7781,35 +8214,31 @@ static CUresult backward_0_217(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 962, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 963, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 595456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 478, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
-    r = launch(c, k_convolution_e_shape_256_256_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_218(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 962, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_256_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64), 16, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 731, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64))};
-    r = launch(c, k_weight_gradient_reduce_256_256_1_1_n, lane, 2048, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_256_1_1_1_64_64_2_4_73728_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 99), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p5.bn.normalize.sums
+static CUresult backward_0_218(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 963, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 729, 4, 0), .dshift = at(c, 730, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 99)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 99))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_219(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 963, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 729, 4, 0), .dshift = at(c, 730, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 962, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_256_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64), 16, 1, 128, &a);
   }
   return r;
 }
@@ -7821,7 +8250,7 @@ static CUresult backward_0_220(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 963, e, 0), {0, 0, 256, 1}}, .y = {at(c, 964, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 729, 4, 0), .dshift = at(c, 730, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7833,35 +8262,35 @@ static CUresult backward_0_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 964, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 929, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .weight = c->packed + 300544 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 474, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_256_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 2, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p5.conv.conv2d.weight_gradient
-static CUresult backward_0_222(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .dy = {at(c, 964, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 14)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_256_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 14), 8, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 728, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 14))};
-    r = launch(c, k_weight_gradient_reduce_128_256_9_1_n, lane, 9216, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_128_256_3_2_1_64_32_4_63248_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.cv2.bn.normalize.sums
+static CUresult backward_0_222(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 726, 4, 0), .dshift = at(c, 727, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99))), .rows = (int32_t)(ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p5.conv.conv2d.weight_gradient
 static CUresult backward_0_223(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 256), {0, 0, 384, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 726, 4, 0), .dshift = at(c, 727, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 256), 3 * h * w / 2, 24 * w, 384, 1}, .dy = {at(c, 964, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = kept(c, lane) + kept_41(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 14)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_128_256_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 14), 16, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 740, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), 36864, 64, 64, 9, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 734, 4, 0), 144, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 731, 4, 0), 176, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64)), 65536, 256, 256, 1, 0}, {kept(c, lane) + kept_41(n, h, w), at(c, 728, 4, 0), 432, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 14)), 294912, 128, 256, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 1584, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7873,7 +8302,7 @@ static CUresult backward_0_224(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 256), {0, 0, 384, 1}}, .y = {at(c, 965, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 726, 4, 0), .dshift = at(c, 727, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7885,7 +8314,7 @@ static CUresult backward_0_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 965, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 966, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 275968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 132), 2, 1, 256, &a);
   }
   return r;
 }
@@ -7896,12 +8325,8 @@ static CUresult backward_0_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 965, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 725, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170))};
-    r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 965, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170), 6, 1, 128, &a);
   }
   return r;
 }
@@ -7912,12 +8337,12 @@ static CUresult backward_0_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 966, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 723, 4, 0), .dshift = at(c, 724, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 966, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 723, 4, 0), .dshift = at(c, 724, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 966, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 723, 4, 0), .dshift = at(c, 724, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 966, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 723, 4, 0), .dshift = at(c, 724, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7929,7 +8354,7 @@ static CUresult backward_0_228(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 966, e, 128), {0, 0, 192, 1}}, .y = {at(c, 967, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 723, 4, 0), .dshift = at(c, 724, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7941,7 +8366,7 @@ static CUresult backward_0_229(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 967, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 968, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 271872 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7952,12 +8377,8 @@ static CUresult backward_0_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 967, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 722, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 967, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7980,12 +8401,12 @@ static CUresult backward_0_232(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 720, 4, 0), .dshift = at(c, 721, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 720, 4, 0), .dshift = at(c, 721, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 720, 4, 0), .dshift = at(c, 721, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 720, 4, 0), .dshift = at(c, 721, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7997,7 +8418,7 @@ static CUresult backward_0_233(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 64, 1}}, .y = {at(c, 970, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 720, 4, 0), .dshift = at(c, 721, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8009,35 +8430,31 @@ static CUresult backward_0_234(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 970, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 971, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 262656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 464, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_235(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 970, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 719, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.blocks.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_235(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 971, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 717, 4, 0), .dshift = at(c, 718, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_236(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 971, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 717, 4, 0), .dshift = at(c, 718, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 970, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8049,7 +8466,7 @@ static CUresult backward_0_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 971, e, 0), {0, 0, 32, 1}}, .y = {at(c, 972, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 717, 4, 0), .dshift = at(c, 718, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8061,91 +8478,91 @@ static CUresult backward_0_238(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 972, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 969, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 253440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 456, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_239(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 972, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 716, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.stage_p4.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_240(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 714, 4, 0), .dshift = at(c, 715, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 714, 4, 0), .dshift = at(c, 715, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient backbone.stage_p4.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_241(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 32), {0, 0, 64, 1}}, .y = {at(c, 973, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 714, 4, 0), .dshift = at(c, 715, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_242(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 973, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 966, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 251392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_243(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 973, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 713, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_239(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 969, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 711, 4, 0), .dshift = at(c, 712, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_240(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 972, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_25(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 725, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 722, 4, 0), 192, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 719, 4, 0), 224, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 716, 4, 0), 296, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 368, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_reduce backbone.stage_p4.blocks.0.cv2.bn.normalize.sums
+static CUresult backward_0_241(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 714, 4, 0), .dshift = at(c, 715, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 714, 4, 0), .dshift = at(c, 715, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient backbone.stage_p4.blocks.0.cv2.bn.normalize.gradient
+static CUresult backward_0_242(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 968, e, 32), {0, 0, 64, 1}}, .y = {at(c, 973, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 714, 4, 0), .dshift = at(c, 715, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_243(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 973, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 966, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 251392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_64_2_4_25088_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_244(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 969, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 711, 4, 0), .dshift = at(c, 712, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 973, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_40(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 836, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 785, 4, 0), 32, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_27(n, h, w), at(c, 737, 4, 0), 48, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_40(n, h, w), at(c, 713, 4, 0), 80, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), 2048, 64, 32, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 96, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8157,7 +8574,7 @@ static CUresult backward_0_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 969, e, 0), {0, 0, 32, 1}}, .y = {at(c, 974, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 711, 4, 0), .dshift = at(c, 712, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8169,7 +8586,7 @@ static CUresult backward_0_246(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 974, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 966, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 249344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_64_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_64_64_2_4_25088_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8180,12 +8597,8 @@ static CUresult backward_0_247(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 974, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 710, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 64), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 974, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8196,12 +8609,12 @@ static CUresult backward_0_248(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 708, 4, 0), .dshift = at(c, 709, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 708, 4, 0), .dshift = at(c, 709, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 256, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 708, 4, 0), .dshift = at(c, 709, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 708, 4, 0), .dshift = at(c, 709, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8213,7 +8626,7 @@ static CUresult backward_0_249(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 192, 1}}, .y = {at(c, 975, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 708, 4, 0), .dshift = at(c, 709, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8225,35 +8638,31 @@ static CUresult backward_0_250(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 975, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 976, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 232960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 448, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_251(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 975, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 707, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p4.bn.normalize.sums
+static CUresult backward_0_251(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 705, 4, 0), .dshift = at(c, 706, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_252(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 705, 4, 0), .dshift = at(c, 706, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 975, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
@@ -8265,7 +8674,7 @@ static CUresult backward_0_253(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 128, 1}}, .y = {at(c, 977, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 705, 4, 0), .dshift = at(c, 706, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8277,35 +8686,35 @@ static CUresult backward_0_254(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 977, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 917, e, 128), 4 * h * w, 32 * w, 256, 1}, .weight = c->packed + 85504 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 444, e, 0), 2 * h * w, 16 * w, 128, 1}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128), 2, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p4.conv.conv2d.weight_gradient
-static CUresult backward_0_255(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 128), 4 * h * w, 32 * w, 256, 1}, .dy = {at(c, 977, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 28)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 28), 4, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 704, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 44), 28))};
-    r = launch(c, k_weight_gradient_reduce_128_128_9_1_n, lane, 4608, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_128_128_3_2_1_128_32_4_62096_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 99)), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p3.cv2.bn.normalize.sums
+static CUresult backward_0_255(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 917, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 702, 4, 0), .dshift = at(c, 703, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 99))), .rows = (int32_t)(ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 99)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p4.conv.conv2d.weight_gradient
 static CUresult backward_0_256(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 917, e, 128), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 702, 4, 0), .dshift = at(c, 703, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 128), 4 * h * w, 32 * w, 256, 1}, .dy = {at(c, 977, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = kept(c, lane) + kept_44(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 33), 28)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_128_128_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 33), 28), 8, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 710, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 707, 4, 0), 16, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 704, 4, 0), 144, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 33), 28)), 147456, 128, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 1296, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8317,7 +8726,7 @@ static CUresult backward_0_257(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 917, e, 128), {0, 0, 256, 1}}, .y = {at(c, 978, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 128}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 702, 4, 0), .dshift = at(c, 703, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 64, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8329,7 +8738,7 @@ static CUresult backward_0_258(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 978, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 979, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 73216 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_96_128_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_128_1_1_1_64_128_2_4_71680_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8340,12 +8749,12 @@ static CUresult backward_0_259(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 978, e, 0), 2 * h * w, 16 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 978, e, 0), 2 * h * w, 16 * w, 128, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341), 4, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 701, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341))};
-    r = launch(c, k_weight_gradient_reduce_96_128_1_1_n, lane, 384, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 701, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341)), 12288, 96, 128, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 384, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8368,12 +8777,12 @@ static CUresult backward_0_261(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 979, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 699, 4, 0), .dshift = at(c, 700, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 979, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 699, 4, 0), .dshift = at(c, 700, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 979, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 699, 4, 0), .dshift = at(c, 700, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 979, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 699, 4, 0), .dshift = at(c, 700, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8385,7 +8794,7 @@ static CUresult backward_0_262(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 979, e, 64), {0, 0, 96, 1}}, .y = {at(c, 980, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 699, 4, 0), .dshift = at(c, 700, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8397,35 +8806,31 @@ static CUresult backward_0_263(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 64000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 437, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p3.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_264(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 698, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p3.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_264(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 981, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 696, 4, 0), .dshift = at(c, 697, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p3.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_265(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 981, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 696, 4, 0), .dshift = at(c, 697, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8437,7 +8842,7 @@ static CUresult backward_0_266(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 981, e, 0), {0, 0, 32, 1}}, .y = {at(c, 982, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 696, 4, 0), .dshift = at(c, 697, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8449,7 +8854,7 @@ static CUresult backward_0_267(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 982, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 979, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .weight = c->packed + 54784 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8460,12 +8865,12 @@ static CUresult backward_0_268(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 982, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 32), 3 * h * w / 2, 12 * w, 96, 1}, .dy = {at(c, 982, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 695, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 698, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 695, 4, 0), 288, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), 9216, 32, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 576, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8476,12 +8881,12 @@ static CUresult backward_0_269(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 979, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 693, 4, 0), .dshift = at(c, 694, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 979, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 693, 4, 0), .dshift = at(c, 694, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 979, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 693, 4, 0), .dshift = at(c, 694, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 979, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 693, 4, 0), .dshift = at(c, 694, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8493,7 +8898,7 @@ static CUresult backward_0_270(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 979, e, 0), {0, 0, 96, 1}}, .y = {at(c, 983, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 693, 4, 0), .dshift = at(c, 694, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8505,35 +8910,31 @@ static CUresult backward_0_271(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 983, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 984, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 50688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 429, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p3.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_272(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 983, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 692, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p3.bn.normalize.sums
+static CUresult backward_0_272(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 690, 4, 0), .dshift = at(c, 691, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p3.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_273(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 690, 4, 0), .dshift = at(c, 691, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 983, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8545,7 +8946,7 @@ static CUresult backward_0_274(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 64, 1}}, .y = {at(c, 985, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 690, 4, 0), .dshift = at(c, 691, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8557,35 +8958,35 @@ static CUresult backward_0_275(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 985, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 986, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 425, e, 0), 4 * h * w, 16 * w, 64, 1}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p3.conv.conv2d.weight_gradient
-static CUresult backward_0_276(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 985, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 689, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_64_64_3_2_1_128_32_9_68112_n_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 198)), 2, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p2.cv2.bn.normalize.sums
+static CUresult backward_0_276(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 687, 4, 0), .dshift = at(c, 688, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 198))), .rows = (int32_t)(ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 198)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p3.conv.conv2d.weight_gradient
 static CUresult backward_0_277(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 687, 4, 0), .dshift = at(c, 688, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 985, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane) + kept_47(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113), 2, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 692, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_47(n, h, w), at(c, 689, 4, 0), 128, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 1280, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8597,7 +8998,7 @@ static CUresult backward_0_278(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 64, 1}}, .y = {at(c, 987, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 687, 4, 0), .dshift = at(c, 688, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 16, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8609,7 +9010,7 @@ static CUresult backward_0_279(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 987, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 988, e, 0), 3 * h * w, 12 * w, 48, 1}, .weight = c->packed + 10752 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8620,12 +9021,12 @@ static CUresult backward_0_280(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w, 12 * w, 48, 1}, .dy = {at(c, 987, e, 0), 4 * h * w, 16 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w, 12 * w, 48, 1}, .dy = {at(c, 987, e, 0), 4 * h * w, 16 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_48_64_1_1_1_64_48, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 686, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365))};
-    r = launch(c, k_weight_gradient_reduce_48_64_1_1_n, lane, 96, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 686, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365)), 3072, 48, 64, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 96, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8648,12 +9049,12 @@ static CUresult backward_0_282(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 988, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 684, 4, 0), .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 988, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 684, 4, 0), .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 16, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 988, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 684, 4, 0), .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 988, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 684, 4, 0), .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8665,7 +9066,7 @@ static CUresult backward_0_283(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 988, e, 32), {0, 0, 48, 1}}, .y = {at(c, 989, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 684, 4, 0), .dshift = at(c, 685, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8677,35 +9078,31 @@ static CUresult backward_0_284(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 8448 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 418, e, 0), h * w, 4 * w, 16, 1}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p2.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_285(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 683, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p2.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_285(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 990, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 681, 4, 0), .dshift = at(c, 682, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p2.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_286(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 990, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 681, 4, 0), .dshift = at(c, 682, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8717,7 +9114,7 @@ static CUresult backward_0_287(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 990, e, 0), {0, 0, 16, 1}}, .y = {at(c, 991, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 681, 4, 0), .dshift = at(c, 682, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8729,7 +9126,7 @@ static CUresult backward_0_288(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 991, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 988, e, 16), 3 * h * w, 12 * w, 48, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8740,12 +9137,12 @@ static CUresult backward_0_289(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 16), 3 * h * w, 12 * w, 48, 1}, .dy = {at(c, 991, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 16), 3 * h * w, 12 * w, 48, 1}, .dy = {at(c, 991, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_50(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 680, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 683, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_50(n, h, w), at(c, 680, 4, 0), 72, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820)), 2304, 16, 16, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 144, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8756,12 +9153,12 @@ static CUresult backward_0_290(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 988, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 678, 4, 0), .dshift = at(c, 679, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 988, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 678, 4, 0), .dshift = at(c, 679, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 16, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 988, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 678, 4, 0), .dshift = at(c, 679, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 988, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 678, 4, 0), .dshift = at(c, 679, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8773,7 +9170,7 @@ static CUresult backward_0_291(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 988, e, 0), {0, 0, 48, 1}}, .y = {at(c, 992, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 678, 4, 0), .dshift = at(c, 679, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8785,35 +9182,31 @@ static CUresult backward_0_292(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 992, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 993, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 410, e, 0), 2 * h * w, 8 * w, 32, 1}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p2.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_293(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 992, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 677, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096))};
-    r = launch(c, k_weight_gradient_reduce_32_32_1_1_n, lane, 32, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p2.bn.normalize.sums
+static CUresult backward_0_293(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 993, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 675, 4, 0), .dshift = at(c, 676, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p2.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_294(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 993, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 675, 4, 0), .dshift = at(c, 676, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 992, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8825,7 +9218,7 @@ static CUresult backward_0_295(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 993, e, 0), {0, 0, 32, 1}}, .y = {at(c, 994, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 675, 4, 0), .dshift = at(c, 676, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8837,35 +9230,35 @@ static CUresult backward_0_296(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 994, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 995, e, 0), 4 * h * w, 8 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .below = {at(c, 406, e, 0), 4 * h * w, 8 * w, 16, 1}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_32_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p2.conv.conv2d.weight_gradient
-static CUresult backward_0_297(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 4 * h * w, 8 * w, 16, 1}, .dy = {at(c, 994, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_32_3_2_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 674, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910))};
-    r = launch(c, k_weight_gradient_reduce_16_32_9_1_n, lane, 144, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_16_32_3_2_1_128_16_9_26064_n_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stem.bn.normalize.sums
+static CUresult backward_0_297(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 995, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 672, 4, 0), .dshift = at(c, 673, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512))), .rows = (int32_t)(ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p2.conv.conv2d.weight_gradient
 static CUresult backward_0_298(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 995, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 672, 4, 0), .dshift = at(c, 673, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 4 * h * w, 8 * w, 16, 1}, .dy = {at(c, 994, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = kept(c, lane) + kept_52(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_32_3_2_1_32_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 677, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_52(n, h, w), at(c, 674, 4, 0), 32, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910)), 4608, 16, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 176, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8877,7 +9270,7 @@ static CUresult backward_0_299(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 995, e, 0), {0, 0, 16, 1}}, .y = {at(c, 996, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 672, 4, 0), .dshift = at(c, 673, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 4, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 4, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8888,18 +9281,18 @@ static CUresult backward_0_300(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 996, e, 0), 4 * h * w, 8 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_weight_gradient_partial_e_shape_3_16_3_2_1_64_32_1_y_n_y, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 996, e, 0), 4 * h * w, 8 * w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
+    r = launch(c, k_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 671, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709))};
-    r = launch(c, k_weight_gradient_reduce_27_16_1_1_n, lane, 14, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 671, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709)), 432, 27, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 14, 1, 1, 256, &a);
   }
   return r;
 }
 
-static CUresult images(context *c, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w) {
-  const struct reprise_images_arguments a = {.pixels = pixels, .map = {map, stride[0], stride[2], stride[3], stride[1]}, .batch = (int32_t)n, .height = (int32_t)h, .width = (int32_t)w};
+static CUresult images(context *c, CUdeviceptr jitter, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w) {
+  const struct reprise_images_arguments a = {.jitter = jitter, .pixels = pixels, .map = {map, stride[0], stride[2], stride[3], stride[1]}, .batch = (int32_t)n, .height = (int32_t)h, .width = (int32_t)w};
   return launch(c, k_write_images_e, 0, ceiling(n * h * w, 256), 1, 1, 256, &a);
 }
 
@@ -9550,14 +9943,14 @@ static const struct reprise_step steps_forward_evaluation[] = {
 
 // The backward pass with cotangents for n3, n4, n5.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 4, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
     {reprise_launch, 0, 1, backward_0_1},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 2, backward_0_2},
     {reprise_signal, 0, 1, NULL},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 3, backward_0_3},
+    {reprise_wait, 8, 0, NULL},
+    {reprise_launch, 8, 3, backward_0_3},
     {reprise_launch, 0, 4, backward_0_4},
     {reprise_signal, 0, 3, NULL},
     {reprise_wait, 1, 1, NULL},
@@ -9565,641 +9958,533 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 1, 6, backward_0_6},
     {reprise_signal, 1, 2, NULL},
     {reprise_launch, 1, 7, backward_0_7},
-    {reprise_wait, 0, 2, NULL},
-    {reprise_launch, 0, 8, backward_0_8},
-    {reprise_launch, 1, 9, backward_0_9},
+    {reprise_launch, 1, 8, backward_0_8},
+    {reprise_wait, 8, 2, NULL},
+    {reprise_launch, 8, 9, backward_0_9},
+    {reprise_signal, 8, 30, NULL},
     {reprise_launch, 1, 10, backward_0_10},
     {reprise_signal, 1, 4, NULL},
     {reprise_wait, 1, 3, NULL},
     {reprise_launch, 1, 11, backward_0_11},
     {reprise_signal, 1, 5, NULL},
-    {reprise_wait, 0, 4, NULL},
-    {reprise_launch, 0, 12, backward_0_12},
-    {reprise_launch, 1, 13, backward_0_13},
+    {reprise_launch, 1, 12, backward_0_12},
+    {reprise_wait, 8, 4, NULL},
+    {reprise_launch, 8, 13, backward_0_13},
     {reprise_wait, 0, 5, NULL},
     {reprise_launch, 0, 14, backward_0_14},
-    {reprise_launch, 0, 15, backward_0_15},
-    {reprise_signal, 0, 6, NULL},
-    {reprise_launch, 0, 16, backward_0_16},
-    {reprise_signal, 0, 7, NULL},
-    {reprise_wait, 1, 6, NULL},
+    {reprise_launch, 1, 15, backward_0_15},
+    {reprise_signal, 1, 6, NULL},
+    {reprise_launch, 1, 16, backward_0_16},
+    {reprise_signal, 1, 7, NULL},
     {reprise_launch, 1, 17, backward_0_17},
-    {reprise_launch, 0, 18, backward_0_18},
-    {reprise_signal, 0, 9, NULL},
-    {reprise_wait, 1, 7, NULL},
-    {reprise_launch, 1, 19, backward_0_19},
+    {reprise_wait, 8, 6, NULL},
+    {reprise_launch, 8, 18, backward_0_18},
+    {reprise_wait, 0, 7, NULL},
+    {reprise_launch, 0, 19, backward_0_19},
+    {reprise_signal, 0, 8, NULL},
     {reprise_launch, 1, 20, backward_0_20},
-    {reprise_signal, 1, 8, NULL},
     {reprise_launch, 1, 21, backward_0_21},
-    {reprise_wait, 0, 8, NULL},
-    {reprise_launch, 0, 22, backward_0_22},
+    {reprise_launch, 1, 22, backward_0_22},
     {reprise_launch, 1, 23, backward_0_23},
-    {reprise_wait, 1, 9, NULL},
+    {reprise_wait, 1, 8, NULL},
     {reprise_launch, 1, 24, backward_0_24},
-    {reprise_signal, 1, 11, NULL},
+    {reprise_signal, 1, 10, NULL},
+    {reprise_launch, 0, 25, backward_0_25},
+    {reprise_launch, 0, 26, backward_0_26},
+    {reprise_signal, 0, 9, NULL},
+    {reprise_launch, 0, 27, backward_0_27},
     {reprise_wait, 2, 9, NULL},
-    {reprise_launch, 2, 25, backward_0_25},
-    {reprise_launch, 2, 26, backward_0_26},
-    {reprise_signal, 2, 10, NULL},
-    {reprise_launch, 2, 27, backward_0_27},
-    {reprise_signal, 2, 12, NULL},
+    {reprise_launch, 2, 28, backward_0_28},
+    {reprise_signal, 2, 11, NULL},
     {reprise_wait, 0, 10, NULL},
-    {reprise_launch, 0, 28, backward_0_28},
     {reprise_wait, 0, 11, NULL},
-    {reprise_wait, 0, 12, NULL},
     {reprise_launch, 0, 29, backward_0_29},
     {reprise_launch, 0, 30, backward_0_30},
-    {reprise_signal, 0, 13, NULL},
+    {reprise_signal, 0, 12, NULL},
     {reprise_launch, 0, 31, backward_0_31},
-    {reprise_wait, 2, 13, NULL},
-    {reprise_launch, 2, 32, backward_0_32},
-    {reprise_launch, 0, 33, backward_0_33},
+    {reprise_launch, 0, 32, backward_0_32},
+    {reprise_wait, 8, 12, NULL},
+    {reprise_launch, 8, 33, backward_0_33},
     {reprise_launch, 0, 34, backward_0_34},
-    {reprise_signal, 0, 14, NULL},
+    {reprise_signal, 0, 13, NULL},
     {reprise_launch, 0, 35, backward_0_35},
-    {reprise_signal, 0, 15, NULL},
-    {reprise_wait, 2, 14, NULL},
-    {reprise_launch, 2, 36, backward_0_36},
+    {reprise_signal, 0, 14, NULL},
+    {reprise_wait, 8, 13, NULL},
+    {reprise_launch, 8, 36, backward_0_36},
+    {reprise_signal, 8, 44, NULL},
     {reprise_launch, 0, 37, backward_0_37},
-    {reprise_signal, 0, 17, NULL},
-    {reprise_wait, 2, 15, NULL},
+    {reprise_signal, 0, 16, NULL},
+    {reprise_wait, 2, 14, NULL},
     {reprise_launch, 2, 38, backward_0_38},
     {reprise_launch, 2, 39, backward_0_39},
-    {reprise_signal, 2, 16, NULL},
+    {reprise_signal, 2, 15, NULL},
     {reprise_launch, 2, 40, backward_0_40},
-    {reprise_wait, 0, 16, NULL},
-    {reprise_launch, 0, 41, backward_0_41},
-    {reprise_launch, 2, 42, backward_0_42},
+    {reprise_launch, 2, 41, backward_0_41},
+    {reprise_wait, 8, 15, NULL},
+    {reprise_launch, 8, 42, backward_0_42},
     {reprise_launch, 2, 43, backward_0_43},
-    {reprise_signal, 2, 18, NULL},
-    {reprise_wait, 2, 17, NULL},
+    {reprise_signal, 2, 17, NULL},
+    {reprise_wait, 2, 16, NULL},
     {reprise_launch, 2, 44, backward_0_44},
-    {reprise_signal, 2, 19, NULL},
+    {reprise_signal, 2, 18, NULL},
+    {reprise_launch, 2, 45, backward_0_45},
+    {reprise_wait, 8, 17, NULL},
+    {reprise_launch, 8, 46, backward_0_46},
     {reprise_wait, 0, 18, NULL},
-    {reprise_launch, 0, 45, backward_0_45},
-    {reprise_launch, 2, 46, backward_0_46},
-    {reprise_signal, 2, 21, NULL},
-    {reprise_wait, 0, 19, NULL},
     {reprise_launch, 0, 47, backward_0_47},
-    {reprise_launch, 0, 48, backward_0_48},
     {reprise_signal, 0, 20, NULL},
-    {reprise_launch, 0, 49, backward_0_49},
-    {reprise_wait, 2, 20, NULL},
+    {reprise_launch, 2, 48, backward_0_48},
+    {reprise_signal, 2, 19, NULL},
+    {reprise_launch, 2, 49, backward_0_49},
     {reprise_launch, 2, 50, backward_0_50},
-    {reprise_launch, 0, 51, backward_0_51},
-    {reprise_launch, 0, 52, backward_0_52},
-    {reprise_signal, 0, 22, NULL},
-    {reprise_wait, 0, 21, NULL},
-    {reprise_launch, 0, 53, backward_0_53},
-    {reprise_wait, 2, 22, NULL},
+    {reprise_wait, 8, 19, NULL},
+    {reprise_launch, 8, 51, backward_0_51},
+    {reprise_launch, 2, 52, backward_0_52},
+    {reprise_signal, 2, 21, NULL},
+    {reprise_wait, 2, 20, NULL},
+    {reprise_launch, 2, 53, backward_0_53},
     {reprise_launch, 2, 54, backward_0_54},
-    {reprise_wait, 1, 15, NULL},
-    {reprise_launch, 1, 55, backward_0_55},
+    {reprise_wait, 8, 21, NULL},
+    {reprise_launch, 8, 55, backward_0_55},
+    {reprise_wait, 1, 14, NULL},
     {reprise_launch, 1, 56, backward_0_56},
-    {reprise_signal, 1, 23, NULL},
     {reprise_launch, 1, 57, backward_0_57},
-    {reprise_signal, 1, 24, NULL},
-    {reprise_wait, 3, 23, NULL},
-    {reprise_launch, 3, 58, backward_0_58},
-    {reprise_launch, 0, 59, backward_0_59},
-    {reprise_launch, 0, 60, backward_0_60},
-    {reprise_signal, 0, 25, NULL},
-    {reprise_wait, 0, 24, NULL},
-    {reprise_launch, 0, 61, backward_0_61},
-    {reprise_wait, 2, 25, NULL},
-    {reprise_launch, 2, 62, backward_0_62},
-    {reprise_launch, 0, 63, backward_0_63},
-    {reprise_launch, 0, 64, backward_0_64},
-    {reprise_signal, 0, 26, NULL},
-    {reprise_launch, 0, 65, backward_0_65},
-    {reprise_wait, 2, 26, NULL},
-    {reprise_launch, 2, 66, backward_0_66},
-    {reprise_launch, 0, 67, backward_0_67},
-    {reprise_launch, 0, 68, backward_0_68},
-    {reprise_signal, 0, 27, NULL},
-    {reprise_launch, 0, 69, backward_0_69},
-    {reprise_wait, 2, 27, NULL},
+    {reprise_signal, 1, 22, NULL},
+    {reprise_launch, 1, 58, backward_0_58},
+    {reprise_signal, 1, 23, NULL},
+    {reprise_wait, 9, 22, NULL},
+    {reprise_launch, 9, 59, backward_0_59},
+    {reprise_launch, 2, 60, backward_0_60},
+    {reprise_signal, 2, 24, NULL},
+    {reprise_wait, 2, 23, NULL},
+    {reprise_launch, 2, 61, backward_0_61},
+    {reprise_wait, 8, 24, NULL},
+    {reprise_launch, 8, 62, backward_0_62},
+    {reprise_launch, 2, 63, backward_0_63},
+    {reprise_launch, 2, 64, backward_0_64},
+    {reprise_signal, 2, 25, NULL},
+    {reprise_launch, 2, 65, backward_0_65},
+    {reprise_wait, 8, 25, NULL},
+    {reprise_launch, 8, 66, backward_0_66},
+    {reprise_launch, 2, 67, backward_0_67},
+    {reprise_launch, 2, 68, backward_0_68},
+    {reprise_signal, 2, 26, NULL},
+    {reprise_launch, 2, 69, backward_0_69},
     {reprise_launch, 2, 70, backward_0_70},
-    {reprise_launch, 0, 71, backward_0_71},
-    {reprise_launch, 0, 72, backward_0_72},
-    {reprise_signal, 0, 28, NULL},
-    {reprise_launch, 0, 73, backward_0_73},
+    {reprise_wait, 8, 26, NULL},
+    {reprise_launch, 8, 71, backward_0_71},
+    {reprise_launch, 2, 72, backward_0_72},
+    {reprise_signal, 2, 27, NULL},
+    {reprise_launch, 2, 73, backward_0_73},
+    {reprise_signal, 2, 28, NULL},
+    {reprise_wait, 8, 27, NULL},
+    {reprise_launch, 8, 74, backward_0_74},
+    {reprise_launch, 2, 75, backward_0_75},
+    {reprise_signal, 2, 31, NULL},
+    {reprise_wait, 0, 28, NULL},
+    {reprise_launch, 0, 76, backward_0_76},
+    {reprise_launch, 0, 77, backward_0_77},
     {reprise_signal, 0, 29, NULL},
-    {reprise_wait, 2, 28, NULL},
-    {reprise_launch, 2, 74, backward_0_74},
-    {reprise_launch, 0, 75, backward_0_75},
-    {reprise_signal, 0, 31, NULL},
-    {reprise_wait, 2, 29, NULL},
-    {reprise_launch, 2, 76, backward_0_76},
-    {reprise_launch, 2, 77, backward_0_77},
-    {reprise_signal, 2, 30, NULL},
-    {reprise_launch, 2, 78, backward_0_78},
-    {reprise_wait, 0, 30, NULL},
+    {reprise_launch, 0, 78, backward_0_78},
     {reprise_launch, 0, 79, backward_0_79},
-    {reprise_launch, 2, 80, backward_0_80},
-    {reprise_launch, 2, 81, backward_0_81},
-    {reprise_signal, 2, 32, NULL},
-    {reprise_wait, 2, 31, NULL},
-    {reprise_launch, 2, 82, backward_0_82},
-    {reprise_wait, 0, 32, NULL},
-    {reprise_launch, 0, 83, backward_0_83},
-    {reprise_launch, 2, 84, backward_0_84},
-    {reprise_launch, 2, 85, backward_0_85},
-    {reprise_signal, 2, 33, NULL},
-    {reprise_launch, 2, 86, backward_0_86},
-    {reprise_wait, 0, 33, NULL},
-    {reprise_launch, 0, 87, backward_0_87},
-    {reprise_launch, 2, 88, backward_0_88},
-    {reprise_launch, 2, 89, backward_0_89},
-    {reprise_signal, 2, 34, NULL},
-    {reprise_launch, 2, 90, backward_0_90},
-    {reprise_wait, 0, 34, NULL},
+    {reprise_wait, 8, 29, NULL},
+    {reprise_launch, 8, 80, backward_0_80},
+    {reprise_signal, 8, 53, NULL},
+    {reprise_wait, 0, 30, NULL},
+    {reprise_launch, 0, 81, backward_0_81},
+    {reprise_signal, 0, 32, NULL},
+    {reprise_wait, 0, 31, NULL},
+    {reprise_launch, 0, 82, backward_0_82},
+    {reprise_wait, 8, 32, NULL},
+    {reprise_launch, 8, 83, backward_0_83},
+    {reprise_launch, 0, 84, backward_0_84},
+    {reprise_launch, 0, 85, backward_0_85},
+    {reprise_signal, 0, 33, NULL},
+    {reprise_launch, 0, 86, backward_0_86},
+    {reprise_wait, 8, 33, NULL},
+    {reprise_launch, 8, 87, backward_0_87},
+    {reprise_launch, 0, 88, backward_0_88},
+    {reprise_launch, 0, 89, backward_0_89},
+    {reprise_signal, 0, 34, NULL},
+    {reprise_launch, 0, 90, backward_0_90},
     {reprise_launch, 0, 91, backward_0_91},
-    {reprise_launch, 2, 92, backward_0_92},
-    {reprise_launch, 2, 93, backward_0_93},
-    {reprise_signal, 2, 35, NULL},
-    {reprise_launch, 2, 94, backward_0_94},
-    {reprise_signal, 2, 36, NULL},
-    {reprise_wait, 0, 35, NULL},
-    {reprise_launch, 0, 95, backward_0_95},
-    {reprise_launch, 2, 96, backward_0_96},
-    {reprise_signal, 2, 38, NULL},
-    {reprise_wait, 0, 36, NULL},
-    {reprise_launch, 0, 97, backward_0_97},
-    {reprise_launch, 0, 98, backward_0_98},
-    {reprise_signal, 0, 37, NULL},
-    {reprise_launch, 0, 99, backward_0_99},
-    {reprise_wait, 2, 37, NULL},
+    {reprise_wait, 8, 34, NULL},
+    {reprise_launch, 8, 92, backward_0_92},
+    {reprise_launch, 0, 93, backward_0_93},
+    {reprise_signal, 0, 35, NULL},
+    {reprise_launch, 0, 94, backward_0_94},
+    {reprise_signal, 0, 36, NULL},
+    {reprise_wait, 8, 35, NULL},
+    {reprise_launch, 8, 95, backward_0_95},
+    {reprise_launch, 0, 96, backward_0_96},
+    {reprise_signal, 0, 38, NULL},
+    {reprise_wait, 2, 36, NULL},
+    {reprise_launch, 2, 97, backward_0_97},
+    {reprise_launch, 2, 98, backward_0_98},
+    {reprise_signal, 2, 37, NULL},
+    {reprise_launch, 2, 99, backward_0_99},
     {reprise_launch, 2, 100, backward_0_100},
-    {reprise_launch, 0, 101, backward_0_101},
-    {reprise_launch, 0, 102, backward_0_102},
-    {reprise_signal, 0, 39, NULL},
-    {reprise_wait, 0, 38, NULL},
-    {reprise_launch, 0, 103, backward_0_103},
-    {reprise_wait, 2, 39, NULL},
-    {reprise_launch, 2, 104, backward_0_104},
-    {reprise_launch, 0, 105, backward_0_105},
-    {reprise_launch, 0, 106, backward_0_106},
-    {reprise_signal, 0, 40, NULL},
-    {reprise_launch, 0, 107, backward_0_107},
-    {reprise_wait, 2, 40, NULL},
-    {reprise_launch, 2, 108, backward_0_108},
-    {reprise_launch, 0, 109, backward_0_109},
-    {reprise_launch, 0, 110, backward_0_110},
-    {reprise_launch, 0, 111, backward_0_111},
-    {reprise_signal, 0, 41, NULL},
-    {reprise_launch, 0, 112, backward_0_112},
-    {reprise_wait, 2, 41, NULL},
-    {reprise_launch, 2, 113, backward_0_113},
-    {reprise_launch, 0, 114, backward_0_114},
-    {reprise_launch, 0, 115, backward_0_115},
-    {reprise_signal, 0, 42, NULL},
-    {reprise_launch, 0, 116, backward_0_116},
-    {reprise_signal, 0, 43, NULL},
-    {reprise_wait, 2, 42, NULL},
-    {reprise_launch, 2, 117, backward_0_117},
-    {reprise_launch, 0, 118, backward_0_118},
-    {reprise_signal, 0, 45, NULL},
-    {reprise_wait, 2, 43, NULL},
-    {reprise_launch, 2, 119, backward_0_119},
-    {reprise_launch, 2, 120, backward_0_120},
-    {reprise_signal, 2, 44, NULL},
-    {reprise_launch, 2, 121, backward_0_121},
-    {reprise_wait, 0, 44, NULL},
-    {reprise_launch, 0, 122, backward_0_122},
-    {reprise_launch, 2, 123, backward_0_123},
-    {reprise_launch, 2, 124, backward_0_124},
+    {reprise_wait, 8, 37, NULL},
+    {reprise_launch, 8, 101, backward_0_101},
+    {reprise_launch, 2, 102, backward_0_102},
+    {reprise_signal, 2, 39, NULL},
+    {reprise_wait, 2, 38, NULL},
+    {reprise_launch, 2, 103, backward_0_103},
+    {reprise_wait, 8, 39, NULL},
+    {reprise_launch, 8, 104, backward_0_104},
+    {reprise_launch, 2, 105, backward_0_105},
+    {reprise_launch, 2, 106, backward_0_106},
+    {reprise_signal, 2, 40, NULL},
+    {reprise_launch, 2, 107, backward_0_107},
+    {reprise_wait, 8, 40, NULL},
+    {reprise_launch, 8, 108, backward_0_108},
+    {reprise_launch, 2, 109, backward_0_109},
+    {reprise_launch, 2, 110, backward_0_110},
+    {reprise_launch, 2, 111, backward_0_111},
+    {reprise_signal, 2, 41, NULL},
+    {reprise_launch, 2, 112, backward_0_112},
+    {reprise_wait, 8, 41, NULL},
+    {reprise_launch, 8, 113, backward_0_113},
+    {reprise_launch, 2, 114, backward_0_114},
+    {reprise_launch, 2, 115, backward_0_115},
+    {reprise_signal, 2, 42, NULL},
+    {reprise_launch, 2, 116, backward_0_116},
+    {reprise_signal, 2, 43, NULL},
+    {reprise_wait, 8, 42, NULL},
+    {reprise_launch, 8, 117, backward_0_117},
+    {reprise_launch, 2, 118, backward_0_118},
     {reprise_signal, 2, 46, NULL},
-    {reprise_wait, 2, 45, NULL},
-    {reprise_launch, 2, 125, backward_0_125},
+    {reprise_wait, 0, 43, NULL},
+    {reprise_launch, 0, 119, backward_0_119},
+    {reprise_wait, 0, 44, NULL},
+    {reprise_launch, 0, 120, backward_0_120},
+    {reprise_signal, 0, 45, NULL},
+    {reprise_launch, 0, 121, backward_0_121},
+    {reprise_launch, 0, 122, backward_0_122},
+    {reprise_wait, 8, 45, NULL},
+    {reprise_launch, 8, 123, backward_0_123},
+    {reprise_launch, 0, 124, backward_0_124},
+    {reprise_signal, 0, 47, NULL},
     {reprise_wait, 0, 46, NULL},
+    {reprise_launch, 0, 125, backward_0_125},
     {reprise_launch, 0, 126, backward_0_126},
+    {reprise_wait, 8, 47, NULL},
+    {reprise_launch, 8, 127, backward_0_127},
     {reprise_wait, 1, 43, NULL},
-    {reprise_launch, 1, 127, backward_0_127},
     {reprise_launch, 1, 128, backward_0_128},
-    {reprise_signal, 1, 47, NULL},
     {reprise_launch, 1, 129, backward_0_129},
     {reprise_signal, 1, 48, NULL},
-    {reprise_wait, 3, 47, NULL},
-    {reprise_launch, 3, 130, backward_0_130},
-    {reprise_signal, 3, 81, NULL},
-    {reprise_launch, 2, 131, backward_0_131},
-    {reprise_launch, 2, 132, backward_0_132},
-    {reprise_signal, 2, 49, NULL},
-    {reprise_wait, 2, 48, NULL},
-    {reprise_launch, 2, 133, backward_0_133},
+    {reprise_launch, 1, 130, backward_0_130},
+    {reprise_signal, 1, 49, NULL},
+    {reprise_wait, 9, 48, NULL},
+    {reprise_launch, 9, 131, backward_0_131},
+    {reprise_signal, 9, 82, NULL},
+    {reprise_launch, 0, 132, backward_0_132},
+    {reprise_signal, 0, 50, NULL},
     {reprise_wait, 0, 49, NULL},
-    {reprise_launch, 0, 134, backward_0_134},
-    {reprise_launch, 2, 135, backward_0_135},
-    {reprise_launch, 2, 136, backward_0_136},
-    {reprise_signal, 2, 50, NULL},
-    {reprise_launch, 2, 137, backward_0_137},
-    {reprise_wait, 0, 50, NULL},
-    {reprise_launch, 0, 138, backward_0_138},
-    {reprise_launch, 2, 139, backward_0_139},
-    {reprise_launch, 2, 140, backward_0_140},
-    {reprise_launch, 2, 141, backward_0_141},
-    {reprise_signal, 2, 51, NULL},
-    {reprise_launch, 2, 142, backward_0_142},
-    {reprise_signal, 2, 52, NULL},
-    {reprise_wait, 0, 51, NULL},
-    {reprise_launch, 0, 143, backward_0_143},
-    {reprise_launch, 2, 144, backward_0_144},
-    {reprise_wait, 0, 52, NULL},
-    {reprise_launch, 0, 145, backward_0_145},
+    {reprise_launch, 0, 133, backward_0_133},
+    {reprise_wait, 8, 50, NULL},
+    {reprise_launch, 8, 134, backward_0_134},
+    {reprise_signal, 8, 83, NULL},
+    {reprise_launch, 0, 135, backward_0_135},
+    {reprise_launch, 0, 136, backward_0_136},
+    {reprise_signal, 0, 51, NULL},
+    {reprise_launch, 0, 137, backward_0_137},
+    {reprise_wait, 8, 51, NULL},
+    {reprise_launch, 8, 138, backward_0_138},
+    {reprise_launch, 0, 139, backward_0_139},
+    {reprise_launch, 0, 140, backward_0_140},
+    {reprise_launch, 0, 141, backward_0_141},
+    {reprise_signal, 0, 52, NULL},
+    {reprise_launch, 0, 142, backward_0_142},
     {reprise_signal, 0, 54, NULL},
-    {reprise_wait, 1, 52, NULL},
-    {reprise_launch, 1, 146, backward_0_146},
-    {reprise_launch, 1, 147, backward_0_147},
-    {reprise_signal, 1, 53, NULL},
-    {reprise_launch, 1, 148, backward_0_148},
+    {reprise_wait, 8, 52, NULL},
+    {reprise_launch, 8, 143, backward_0_143},
     {reprise_wait, 0, 53, NULL},
-    {reprise_launch, 0, 149, backward_0_149},
-    {reprise_launch, 1, 150, backward_0_150},
-    {reprise_launch, 1, 151, backward_0_151},
-    {reprise_signal, 1, 55, NULL},
+    {reprise_launch, 0, 144, backward_0_144},
     {reprise_wait, 1, 54, NULL},
-    {reprise_launch, 1, 152, backward_0_152},
+    {reprise_launch, 1, 145, backward_0_145},
     {reprise_signal, 1, 56, NULL},
-    {reprise_wait, 0, 55, NULL},
-    {reprise_launch, 0, 153, backward_0_153},
-    {reprise_launch, 1, 154, backward_0_154},
-    {reprise_wait, 0, 56, NULL},
-    {reprise_launch, 0, 155, backward_0_155},
-    {reprise_launch, 0, 156, backward_0_156},
-    {reprise_signal, 0, 57, NULL},
-    {reprise_launch, 0, 157, backward_0_157},
-    {reprise_signal, 0, 58, NULL},
-    {reprise_wait, 1, 57, NULL},
-    {reprise_launch, 1, 158, backward_0_158},
-    {reprise_launch, 0, 159, backward_0_159},
-    {reprise_signal, 0, 60, NULL},
+    {reprise_wait, 2, 54, NULL},
+    {reprise_launch, 2, 146, backward_0_146},
+    {reprise_launch, 2, 147, backward_0_147},
+    {reprise_signal, 2, 55, NULL},
+    {reprise_wait, 2, 53, NULL},
+    {reprise_launch, 2, 148, backward_0_148},
+    {reprise_launch, 2, 149, backward_0_149},
+    {reprise_wait, 8, 55, NULL},
+    {reprise_launch, 8, 150, backward_0_150},
+    {reprise_launch, 2, 151, backward_0_151},
+    {reprise_signal, 2, 57, NULL},
+    {reprise_wait, 2, 56, NULL},
+    {reprise_launch, 2, 152, backward_0_152},
+    {reprise_signal, 2, 58, NULL},
+    {reprise_launch, 2, 153, backward_0_153},
+    {reprise_wait, 8, 57, NULL},
+    {reprise_launch, 8, 154, backward_0_154},
+    {reprise_signal, 8, 91, NULL},
     {reprise_wait, 1, 58, NULL},
-    {reprise_launch, 1, 160, backward_0_160},
-    {reprise_launch, 1, 161, backward_0_161},
-    {reprise_signal, 1, 59, NULL},
-    {reprise_launch, 1, 162, backward_0_162},
-    {reprise_wait, 0, 59, NULL},
-    {reprise_launch, 0, 163, backward_0_163},
-    {reprise_launch, 1, 164, backward_0_164},
+    {reprise_launch, 1, 155, backward_0_155},
+    {reprise_launch, 2, 156, backward_0_156},
+    {reprise_signal, 2, 59, NULL},
+    {reprise_launch, 2, 157, backward_0_157},
+    {reprise_signal, 2, 60, NULL},
+    {reprise_launch, 2, 158, backward_0_158},
+    {reprise_wait, 8, 59, NULL},
+    {reprise_launch, 8, 159, backward_0_159},
+    {reprise_signal, 8, 88, NULL},
     {reprise_wait, 1, 60, NULL},
-    {reprise_launch, 1, 165, backward_0_165},
-    {reprise_signal, 1, 62, NULL},
-    {reprise_wait, 2, 60, NULL},
-    {reprise_launch, 2, 166, backward_0_166},
-    {reprise_launch, 2, 167, backward_0_167},
-    {reprise_signal, 2, 61, NULL},
-    {reprise_launch, 2, 168, backward_0_168},
+    {reprise_launch, 1, 160, backward_0_160},
+    {reprise_signal, 1, 61, NULL},
+    {reprise_launch, 2, 161, backward_0_161},
+    {reprise_launch, 2, 162, backward_0_162},
+    {reprise_launch, 2, 163, backward_0_163},
+    {reprise_launch, 2, 164, backward_0_164},
+    {reprise_wait, 2, 61, NULL},
+    {reprise_launch, 2, 165, backward_0_165},
     {reprise_signal, 2, 63, NULL},
-    {reprise_wait, 0, 61, NULL},
-    {reprise_launch, 0, 169, backward_0_169},
+    {reprise_launch, 1, 166, backward_0_166},
+    {reprise_launch, 1, 167, backward_0_167},
+    {reprise_signal, 1, 62, NULL},
+    {reprise_launch, 1, 168, backward_0_168},
+    {reprise_signal, 1, 64, NULL},
     {reprise_wait, 0, 62, NULL},
+    {reprise_launch, 0, 169, backward_0_169},
     {reprise_wait, 0, 63, NULL},
+    {reprise_wait, 0, 64, NULL},
     {reprise_launch, 0, 170, backward_0_170},
     {reprise_launch, 0, 171, backward_0_171},
-    {reprise_signal, 0, 64, NULL},
+    {reprise_signal, 0, 65, NULL},
     {reprise_launch, 0, 172, backward_0_172},
-    {reprise_wait, 2, 64, NULL},
-    {reprise_launch, 2, 173, backward_0_173},
+    {reprise_wait, 8, 65, NULL},
+    {reprise_launch, 8, 173, backward_0_173},
     {reprise_launch, 0, 174, backward_0_174},
     {reprise_launch, 0, 175, backward_0_175},
-    {reprise_signal, 0, 65, NULL},
-    {reprise_launch, 0, 176, backward_0_176},
     {reprise_signal, 0, 66, NULL},
-    {reprise_wait, 2, 65, NULL},
-    {reprise_launch, 2, 177, backward_0_177},
-    {reprise_launch, 0, 178, backward_0_178},
+    {reprise_launch, 0, 176, backward_0_176},
+    {reprise_signal, 0, 67, NULL},
+    {reprise_launch, 0, 177, backward_0_177},
+    {reprise_wait, 8, 66, NULL},
+    {reprise_launch, 8, 178, backward_0_178},
+    {reprise_wait, 1, 67, NULL},
+    {reprise_launch, 1, 179, backward_0_179},
+    {reprise_signal, 1, 69, NULL},
+    {reprise_launch, 0, 180, backward_0_180},
     {reprise_signal, 0, 68, NULL},
-    {reprise_wait, 2, 66, NULL},
-    {reprise_launch, 2, 179, backward_0_179},
-    {reprise_launch, 2, 180, backward_0_180},
-    {reprise_signal, 2, 67, NULL},
-    {reprise_launch, 2, 181, backward_0_181},
-    {reprise_wait, 0, 67, NULL},
-    {reprise_launch, 0, 182, backward_0_182},
-    {reprise_launch, 2, 183, backward_0_183},
-    {reprise_launch, 2, 184, backward_0_184},
-    {reprise_launch, 2, 185, backward_0_185},
-    {reprise_launch, 2, 186, backward_0_186},
-    {reprise_launch, 2, 187, backward_0_187},
-    {reprise_signal, 2, 69, NULL},
-    {reprise_wait, 2, 68, NULL},
-    {reprise_launch, 2, 188, backward_0_188},
+    {reprise_launch, 0, 181, backward_0_181},
+    {reprise_wait, 8, 68, NULL},
+    {reprise_launch, 8, 182, backward_0_182},
+    {reprise_signal, 8, 96, NULL},
+    {reprise_launch, 0, 183, backward_0_183},
+    {reprise_launch, 0, 184, backward_0_184},
+    {reprise_launch, 0, 185, backward_0_185},
+    {reprise_launch, 0, 186, backward_0_186},
+    {reprise_launch, 0, 187, backward_0_187},
+    {reprise_signal, 0, 70, NULL},
     {reprise_wait, 0, 69, NULL},
+    {reprise_launch, 0, 188, backward_0_188},
     {reprise_launch, 0, 189, backward_0_189},
-    {reprise_launch, 2, 190, backward_0_190},
-    {reprise_launch, 2, 191, backward_0_191},
-    {reprise_signal, 2, 70, NULL},
-    {reprise_launch, 2, 192, backward_0_192},
-    {reprise_wait, 0, 70, NULL},
-    {reprise_launch, 0, 193, backward_0_193},
-    {reprise_launch, 2, 194, backward_0_194},
-    {reprise_launch, 2, 195, backward_0_195},
-    {reprise_signal, 2, 71, NULL},
-    {reprise_launch, 2, 196, backward_0_196},
-    {reprise_signal, 2, 72, NULL},
-    {reprise_wait, 0, 71, NULL},
-    {reprise_launch, 0, 197, backward_0_197},
-    {reprise_launch, 2, 198, backward_0_198},
-    {reprise_signal, 2, 74, NULL},
-    {reprise_wait, 0, 72, NULL},
-    {reprise_launch, 0, 199, backward_0_199},
-    {reprise_launch, 0, 200, backward_0_200},
+    {reprise_wait, 8, 70, NULL},
+    {reprise_launch, 8, 190, backward_0_190},
+    {reprise_launch, 0, 191, backward_0_191},
+    {reprise_signal, 0, 71, NULL},
+    {reprise_launch, 0, 192, backward_0_192},
+    {reprise_wait, 8, 71, NULL},
+    {reprise_launch, 8, 193, backward_0_193},
+    {reprise_launch, 0, 194, backward_0_194},
+    {reprise_launch, 0, 195, backward_0_195},
+    {reprise_signal, 0, 72, NULL},
+    {reprise_launch, 0, 196, backward_0_196},
     {reprise_signal, 0, 73, NULL},
-    {reprise_launch, 0, 201, backward_0_201},
-    {reprise_wait, 2, 73, NULL},
-    {reprise_launch, 2, 202, backward_0_202},
-    {reprise_launch, 0, 203, backward_0_203},
-    {reprise_launch, 0, 204, backward_0_204},
+    {reprise_wait, 8, 72, NULL},
+    {reprise_launch, 8, 197, backward_0_197},
+    {reprise_launch, 0, 198, backward_0_198},
     {reprise_signal, 0, 75, NULL},
-    {reprise_wait, 0, 74, NULL},
-    {reprise_launch, 0, 205, backward_0_205},
-    {reprise_wait, 2, 75, NULL},
-    {reprise_launch, 2, 206, backward_0_206},
-    {reprise_wait, 1, 72, NULL},
-    {reprise_launch, 1, 207, backward_0_207},
-    {reprise_launch, 1, 208, backward_0_208},
+    {reprise_wait, 1, 73, NULL},
+    {reprise_launch, 1, 199, backward_0_199},
+    {reprise_launch, 1, 200, backward_0_200},
+    {reprise_signal, 1, 74, NULL},
+    {reprise_launch, 1, 201, backward_0_201},
+    {reprise_launch, 1, 202, backward_0_202},
+    {reprise_wait, 8, 74, NULL},
+    {reprise_launch, 8, 203, backward_0_203},
+    {reprise_launch, 1, 204, backward_0_204},
     {reprise_signal, 1, 76, NULL},
-    {reprise_launch, 1, 209, backward_0_209},
-    {reprise_signal, 1, 77, NULL},
-    {reprise_wait, 3, 76, NULL},
-    {reprise_launch, 3, 210, backward_0_210},
-    {reprise_launch, 0, 211, backward_0_211},
-    {reprise_launch, 0, 212, backward_0_212},
-    {reprise_signal, 0, 78, NULL},
-    {reprise_wait, 0, 77, NULL},
-    {reprise_launch, 0, 213, backward_0_213},
-    {reprise_wait, 2, 78, NULL},
-    {reprise_launch, 2, 214, backward_0_214},
-    {reprise_launch, 0, 215, backward_0_215},
-    {reprise_launch, 0, 216, backward_0_216},
-    {reprise_signal, 0, 79, NULL},
-    {reprise_launch, 0, 217, backward_0_217},
-    {reprise_wait, 2, 79, NULL},
-    {reprise_launch, 2, 218, backward_0_218},
-    {reprise_launch, 0, 219, backward_0_219},
-    {reprise_launch, 0, 220, backward_0_220},
-    {reprise_signal, 0, 80, NULL},
-    {reprise_launch, 0, 221, backward_0_221},
-    {reprise_wait, 2, 80, NULL},
-    {reprise_launch, 2, 222, backward_0_222},
-    {reprise_launch, 0, 223, backward_0_223},
-    {reprise_launch, 0, 224, backward_0_224},
-    {reprise_signal, 0, 82, NULL},
-    {reprise_wait, 0, 81, NULL},
-    {reprise_launch, 0, 225, backward_0_225},
-    {reprise_wait, 2, 82, NULL},
-    {reprise_launch, 2, 226, backward_0_226},
-    {reprise_launch, 0, 227, backward_0_227},
-    {reprise_launch, 0, 228, backward_0_228},
-    {reprise_signal, 0, 83, NULL},
-    {reprise_launch, 0, 229, backward_0_229},
-    {reprise_signal, 0, 84, NULL},
-    {reprise_wait, 2, 83, NULL},
-    {reprise_launch, 2, 230, backward_0_230},
-    {reprise_launch, 0, 231, backward_0_231},
-    {reprise_signal, 0, 86, NULL},
-    {reprise_wait, 2, 84, NULL},
+    {reprise_wait, 1, 75, NULL},
+    {reprise_launch, 1, 205, backward_0_205},
+    {reprise_launch, 1, 206, backward_0_206},
+    {reprise_wait, 8, 76, NULL},
+    {reprise_launch, 8, 207, backward_0_207},
+    {reprise_wait, 2, 73, NULL},
+    {reprise_launch, 2, 208, backward_0_208},
+    {reprise_launch, 2, 209, backward_0_209},
+    {reprise_signal, 2, 77, NULL},
+    {reprise_launch, 2, 210, backward_0_210},
+    {reprise_signal, 2, 78, NULL},
+    {reprise_wait, 9, 77, NULL},
+    {reprise_launch, 9, 211, backward_0_211},
+    {reprise_launch, 1, 212, backward_0_212},
+    {reprise_signal, 1, 79, NULL},
+    {reprise_wait, 1, 78, NULL},
+    {reprise_launch, 1, 213, backward_0_213},
+    {reprise_wait, 8, 79, NULL},
+    {reprise_launch, 8, 214, backward_0_214},
+    {reprise_launch, 1, 215, backward_0_215},
+    {reprise_launch, 1, 216, backward_0_216},
+    {reprise_signal, 1, 80, NULL},
+    {reprise_launch, 1, 217, backward_0_217},
+    {reprise_launch, 1, 218, backward_0_218},
+    {reprise_wait, 8, 80, NULL},
+    {reprise_launch, 8, 219, backward_0_219},
+    {reprise_launch, 1, 220, backward_0_220},
+    {reprise_signal, 1, 81, NULL},
+    {reprise_launch, 1, 221, backward_0_221},
+    {reprise_launch, 1, 222, backward_0_222},
+    {reprise_wait, 8, 81, NULL},
+    {reprise_launch, 8, 223, backward_0_223},
+    {reprise_launch, 1, 224, backward_0_224},
+    {reprise_signal, 1, 84, NULL},
+    {reprise_wait, 1, 82, NULL},
+    {reprise_wait, 1, 83, NULL},
+    {reprise_launch, 1, 225, backward_0_225},
+    {reprise_wait, 8, 84, NULL},
+    {reprise_launch, 8, 226, backward_0_226},
+    {reprise_launch, 1, 227, backward_0_227},
+    {reprise_launch, 1, 228, backward_0_228},
+    {reprise_signal, 1, 85, NULL},
+    {reprise_launch, 1, 229, backward_0_229},
+    {reprise_signal, 1, 86, NULL},
+    {reprise_wait, 8, 85, NULL},
+    {reprise_launch, 8, 230, backward_0_230},
+    {reprise_launch, 1, 231, backward_0_231},
+    {reprise_signal, 1, 89, NULL},
+    {reprise_wait, 2, 86, NULL},
     {reprise_launch, 2, 232, backward_0_232},
     {reprise_launch, 2, 233, backward_0_233},
-    {reprise_signal, 2, 85, NULL},
-    {reprise_launch, 2, 234, backward_0_234},
-    {reprise_wait, 0, 85, NULL},
-    {reprise_launch, 0, 235, backward_0_235},
-    {reprise_launch, 2, 236, backward_0_236},
-    {reprise_launch, 2, 237, backward_0_237},
     {reprise_signal, 2, 87, NULL},
-    {reprise_wait, 2, 86, NULL},
-    {reprise_launch, 2, 238, backward_0_238},
-    {reprise_wait, 0, 87, NULL},
-    {reprise_launch, 0, 239, backward_0_239},
-    {reprise_wait, 1, 84, NULL},
-    {reprise_launch, 1, 240, backward_0_240},
-    {reprise_launch, 1, 241, backward_0_241},
-    {reprise_signal, 1, 88, NULL},
-    {reprise_launch, 1, 242, backward_0_242},
-    {reprise_signal, 1, 89, NULL},
-    {reprise_wait, 3, 88, NULL},
-    {reprise_launch, 3, 243, backward_0_243},
-    {reprise_launch, 2, 244, backward_0_244},
-    {reprise_launch, 2, 245, backward_0_245},
+    {reprise_launch, 2, 234, backward_0_234},
+    {reprise_launch, 2, 235, backward_0_235},
+    {reprise_wait, 8, 87, NULL},
+    {reprise_launch, 8, 236, backward_0_236},
+    {reprise_wait, 2, 88, NULL},
+    {reprise_launch, 2, 237, backward_0_237},
     {reprise_signal, 2, 90, NULL},
     {reprise_wait, 2, 89, NULL},
+    {reprise_launch, 2, 238, backward_0_238},
+    {reprise_launch, 2, 239, backward_0_239},
+    {reprise_wait, 8, 90, NULL},
+    {reprise_launch, 8, 240, backward_0_240},
+    {reprise_wait, 0, 86, NULL},
+    {reprise_launch, 0, 241, backward_0_241},
+    {reprise_wait, 0, 91, NULL},
+    {reprise_launch, 0, 242, backward_0_242},
+    {reprise_signal, 0, 92, NULL},
+    {reprise_launch, 0, 243, backward_0_243},
+    {reprise_signal, 0, 93, NULL},
+    {reprise_wait, 9, 92, NULL},
+    {reprise_launch, 9, 244, backward_0_244},
+    {reprise_launch, 2, 245, backward_0_245},
+    {reprise_signal, 2, 94, NULL},
+    {reprise_wait, 2, 93, NULL},
     {reprise_launch, 2, 246, backward_0_246},
-    {reprise_wait, 0, 90, NULL},
-    {reprise_launch, 0, 247, backward_0_247},
+    {reprise_wait, 8, 94, NULL},
+    {reprise_launch, 8, 247, backward_0_247},
     {reprise_launch, 2, 248, backward_0_248},
     {reprise_launch, 2, 249, backward_0_249},
-    {reprise_signal, 2, 91, NULL},
+    {reprise_signal, 2, 95, NULL},
     {reprise_launch, 2, 250, backward_0_250},
-    {reprise_wait, 0, 91, NULL},
-    {reprise_launch, 0, 251, backward_0_251},
-    {reprise_launch, 2, 252, backward_0_252},
+    {reprise_launch, 2, 251, backward_0_251},
+    {reprise_wait, 8, 95, NULL},
+    {reprise_launch, 8, 252, backward_0_252},
+    {reprise_wait, 2, 96, NULL},
     {reprise_launch, 2, 253, backward_0_253},
-    {reprise_signal, 2, 92, NULL},
+    {reprise_signal, 2, 97, NULL},
     {reprise_launch, 2, 254, backward_0_254},
-    {reprise_wait, 0, 92, NULL},
-    {reprise_launch, 0, 255, backward_0_255},
-    {reprise_launch, 2, 256, backward_0_256},
+    {reprise_launch, 2, 255, backward_0_255},
+    {reprise_wait, 8, 97, NULL},
+    {reprise_launch, 8, 256, backward_0_256},
     {reprise_launch, 2, 257, backward_0_257},
-    {reprise_signal, 2, 93, NULL},
+    {reprise_signal, 2, 98, NULL},
     {reprise_launch, 2, 258, backward_0_258},
-    {reprise_signal, 2, 94, NULL},
-    {reprise_wait, 0, 93, NULL},
-    {reprise_launch, 0, 259, backward_0_259},
+    {reprise_signal, 2, 99, NULL},
+    {reprise_wait, 8, 98, NULL},
+    {reprise_launch, 8, 259, backward_0_259},
     {reprise_launch, 2, 260, backward_0_260},
-    {reprise_signal, 2, 96, NULL},
-    {reprise_wait, 0, 94, NULL},
+    {reprise_signal, 2, 101, NULL},
+    {reprise_wait, 0, 99, NULL},
     {reprise_launch, 0, 261, backward_0_261},
     {reprise_launch, 0, 262, backward_0_262},
-    {reprise_signal, 0, 95, NULL},
+    {reprise_signal, 0, 100, NULL},
     {reprise_launch, 0, 263, backward_0_263},
-    {reprise_wait, 2, 95, NULL},
-    {reprise_launch, 2, 264, backward_0_264},
-    {reprise_launch, 0, 265, backward_0_265},
+    {reprise_launch, 0, 264, backward_0_264},
+    {reprise_wait, 8, 100, NULL},
+    {reprise_launch, 8, 265, backward_0_265},
     {reprise_launch, 0, 266, backward_0_266},
-    {reprise_signal, 0, 97, NULL},
-    {reprise_wait, 0, 96, NULL},
+    {reprise_signal, 0, 102, NULL},
+    {reprise_wait, 0, 101, NULL},
     {reprise_launch, 0, 267, backward_0_267},
-    {reprise_wait, 2, 97, NULL},
-    {reprise_launch, 2, 268, backward_0_268},
+    {reprise_wait, 8, 102, NULL},
+    {reprise_launch, 8, 268, backward_0_268},
     {reprise_launch, 0, 269, backward_0_269},
     {reprise_launch, 0, 270, backward_0_270},
-    {reprise_signal, 0, 98, NULL},
-    {reprise_launch, 0, 271, backward_0_271},
-    {reprise_wait, 2, 98, NULL},
-    {reprise_launch, 2, 272, backward_0_272},
-    {reprise_launch, 0, 273, backward_0_273},
-    {reprise_launch, 0, 274, backward_0_274},
-    {reprise_signal, 0, 99, NULL},
-    {reprise_launch, 0, 275, backward_0_275},
-    {reprise_wait, 2, 99, NULL},
-    {reprise_launch, 2, 276, backward_0_276},
-    {reprise_launch, 0, 277, backward_0_277},
-    {reprise_launch, 0, 278, backward_0_278},
-    {reprise_signal, 0, 100, NULL},
-    {reprise_launch, 0, 279, backward_0_279},
-    {reprise_signal, 0, 101, NULL},
-    {reprise_wait, 2, 100, NULL},
-    {reprise_launch, 2, 280, backward_0_280},
-    {reprise_launch, 0, 281, backward_0_281},
     {reprise_signal, 0, 103, NULL},
-    {reprise_wait, 2, 101, NULL},
+    {reprise_launch, 0, 271, backward_0_271},
+    {reprise_launch, 0, 272, backward_0_272},
+    {reprise_wait, 8, 103, NULL},
+    {reprise_launch, 8, 273, backward_0_273},
+    {reprise_launch, 0, 274, backward_0_274},
+    {reprise_signal, 0, 104, NULL},
+    {reprise_launch, 0, 275, backward_0_275},
+    {reprise_launch, 0, 276, backward_0_276},
+    {reprise_wait, 8, 104, NULL},
+    {reprise_launch, 8, 277, backward_0_277},
+    {reprise_launch, 0, 278, backward_0_278},
+    {reprise_signal, 0, 105, NULL},
+    {reprise_launch, 0, 279, backward_0_279},
+    {reprise_signal, 0, 106, NULL},
+    {reprise_wait, 8, 105, NULL},
+    {reprise_launch, 8, 280, backward_0_280},
+    {reprise_launch, 0, 281, backward_0_281},
+    {reprise_signal, 0, 108, NULL},
+    {reprise_wait, 2, 106, NULL},
     {reprise_launch, 2, 282, backward_0_282},
     {reprise_launch, 2, 283, backward_0_283},
-    {reprise_signal, 2, 102, NULL},
+    {reprise_signal, 2, 107, NULL},
     {reprise_launch, 2, 284, backward_0_284},
-    {reprise_wait, 0, 102, NULL},
-    {reprise_launch, 0, 285, backward_0_285},
-    {reprise_launch, 2, 286, backward_0_286},
+    {reprise_launch, 2, 285, backward_0_285},
+    {reprise_wait, 8, 107, NULL},
+    {reprise_launch, 8, 286, backward_0_286},
     {reprise_launch, 2, 287, backward_0_287},
-    {reprise_signal, 2, 104, NULL},
-    {reprise_wait, 2, 103, NULL},
+    {reprise_signal, 2, 109, NULL},
+    {reprise_wait, 2, 108, NULL},
     {reprise_launch, 2, 288, backward_0_288},
-    {reprise_wait, 0, 104, NULL},
-    {reprise_launch, 0, 289, backward_0_289},
+    {reprise_wait, 8, 109, NULL},
+    {reprise_launch, 8, 289, backward_0_289},
     {reprise_launch, 2, 290, backward_0_290},
     {reprise_launch, 2, 291, backward_0_291},
-    {reprise_signal, 2, 105, NULL},
+    {reprise_signal, 2, 110, NULL},
     {reprise_launch, 2, 292, backward_0_292},
-    {reprise_wait, 0, 105, NULL},
-    {reprise_launch, 0, 293, backward_0_293},
-    {reprise_launch, 2, 294, backward_0_294},
+    {reprise_launch, 2, 293, backward_0_293},
+    {reprise_wait, 8, 110, NULL},
+    {reprise_launch, 8, 294, backward_0_294},
     {reprise_launch, 2, 295, backward_0_295},
-    {reprise_signal, 2, 106, NULL},
+    {reprise_signal, 2, 111, NULL},
     {reprise_launch, 2, 296, backward_0_296},
-    {reprise_wait, 0, 106, NULL},
-    {reprise_launch, 0, 297, backward_0_297},
-    {reprise_launch, 2, 298, backward_0_298},
+    {reprise_launch, 2, 297, backward_0_297},
+    {reprise_wait, 8, 111, NULL},
+    {reprise_launch, 8, 298, backward_0_298},
     {reprise_launch, 2, 299, backward_0_299},
-    {reprise_launch, 2, 300, backward_0_300},
-    {reprise_join, 4, 0, NULL},
+    {reprise_signal, 2, 112, NULL},
+    {reprise_wait, 8, 112, NULL},
+    {reprise_launch, 8, 300, backward_0_300},
+    {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 251, 217},
     {steps_forward_evaluation, 381, 217},
-    {steps_backward_0, 524, 408},
+    {steps_backward_0, 535, 359},
 };
-
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 3072);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 128), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 16), 32) * 524288);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42) * 393216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64) * 262144);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1820) * 9216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096) * 4096);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 910) * 18432);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 256) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 28) * 589824);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 44), 85) * 196608);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 341) * 49152);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 682) * 24576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 256);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 384);
-    break;
-  case 1:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42) * 393216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
-    break;
-  case 2:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 14) * 1179648);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 22), 42) * 393216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 33), 64) * 262144);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 44), 28) * 589824);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 512) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1365) * 12288);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 88), 170) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709) * 1728);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 256) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 256);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4 * 128);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1 * 128);
-    break;
-  case 3:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2048) * 8192);
-    break;
-  case 4:
-    break;
-  case 5:
-    break;
-  case 6:
-    break;
-  case 7:
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
@@ -10249,14 +10534,15 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_pose_c0b61d11_features_stage = {
     .format = reprise_context_format,
-    .plan = "8c9a7ef95f0b4d79715834e1c958a762deb5dd9fbefcfa96ec25fc4fc95b8fad",
+    .plan = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d786921d87d82",
     .storages = 997,
     .kernels = kernel_end,
-    .lanes = 8,
-    .events = 107,
+    .lanes = 10,
+    .events = 113,
     .programs = 3,
     .packed = 2215424,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "8c9a7ef95f0b4d79715834e1c958a762deb5dd9fbefcfa96ec25fc4fc95b8fad"
+const FeaturesDigest = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d786921d87d82"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "6fc38d13c7c0ad57261af5ef8d73ec8b6663f2aed3d876c0c419124eb63f9098"
+const FeaturesKernels = "29ce56a95489c626555fc7301674e65e95346825b88186612ef56bdfc50e772a"
 
 //go:embed features_plan.json
 var planFeatures []byte

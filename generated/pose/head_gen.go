@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // HeadDigest is the SHA-256 of the plan of stage head.
-const HeadDigest = "d8f60122972ec84633944b748fd0ec1e89289dccf408e0d8ac90581eed400816"
+const HeadDigest = "ace6cca5e2149f5c08d6dcf81fbcca59eb0fa4e70d7bc428e5a538046317f448"
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "cc710a700fe6f2d44dbfd97412d1d6752561e36a34128f9c2d4dc2942b7b0b23"
+const HeadKernels = "2d157b904914cbf7d4fb05725b7ff8cd581f25267a52080ac7f9fd9622268617"
 
 //go:embed head_plan.json
 var planHead []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // CoefficientsDigest is the SHA-256 of the plan of stage coefficients.
-const CoefficientsDigest = "de4303bc9ac7d7a2c0a983e5484adc7fee3c171a0b4889f0f6e59ee1842077b6"
+const CoefficientsDigest = "b75cc1d48c8e03fdb4b39b3582b0d563574194c19a1f70e9eac14bc76789fdc8"
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "3ccd7aa5c58134ef674f7e33bd26fc48f7a473fc5c49dfcad2f2322fa99fa545"
+const CoefficientsKernels = "ca843a5f46bc9947e5c14ae87b8cb545acc33a409aa600da2c24918e8886d494"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "8c9a7ef95f0b4d79715834e1c958a762deb5dd9fbefcfa96ec25fc4fc95b8fad"
+const FeaturesDigest = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d786921d87d82"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "371191abb672593c7dd685c4b3a731b868780e9fb1772d67615e64290271ff69"
+const FeaturesKernels = "1b50e219cf5f9090e6b07f24b99cc53ca2398133fd29fd45c53939cb990137e1"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -135,43 +152,60 @@ struct reprise_images_arguments {
 typedef struct reprise_context context;
 
 enum {
-  k_channel_sum_finish_64_n = 0,
+  k_channel_sum_finish_n = 0,
   k_channel_sum_partial_1_64_8_8_e = 1,
-  k_convolution_e_shape_128_64_1_1_1_64_64_n_n_y_8_y_n_e_no_sums = 2,
-  k_convolution_e_shape_128_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 3,
-  k_convolution_e_shape_256_64_1_1_1_64_32_n_n_y_8_y_n_e_no_sums = 4,
-  k_convolution_e_shape_256_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 5,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums = 2,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_64_64_2_4_54272_n_y_y_y_n_e_no_sums = 3,
+  k_convolution_pointwise_e_shape_256_64_1_1_1_32_32_1_4_35328_n_y_y_y_n_e_no_sums = 4,
+  k_convolution_pointwise_e_shape_256_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_no_sums = 5,
   k_elementwise_add_operation_n_1_8_e_e_e = 6,
   k_elementwise_copy_operation_n_1_8_e_e_s = 7,
   k_elementwise_copy_operation_y_1_1_e_e_e = 8,
   k_pack_weights_e = 9,
   k_upsample_64_8_e_e = 10,
   k_upsample_gradient_64_8_n_e_e = 11,
-  k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y = 12,
-  k_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_n_y_y = 13,
-  k_weight_gradient_reduce_128_64_1_1_n = 14,
-  k_weight_gradient_reduce_256_64_1_1_n = 15,
+  k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64 = 12,
+  k_weight_gradient_flat_e_shape_256_64_1_1_1_64_64 = 13,
+  k_weight_gradient_reduce = 14,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
-    "reprise_segment_7134e838_fusion_channel_sum_finish_64_n",
+    "reprise_segment_7134e838_fusion_channel_sum_finish_n",
     "reprise_segment_7134e838_fusion_channel_sum_partial_1_64_8_8_e",
-    "reprise_segment_7134e838_fusion_convolution_e_shape_128_64_1_1_1_64_64_n_n_y_8_y_n_e_no_sums",
-    "reprise_segment_7134e838_fusion_convolution_e_shape_128_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_segment_7134e838_fusion_convolution_e_shape_256_64_1_1_1_64_32_n_n_y_8_y_n_e_no_sums",
-    "reprise_segment_7134e838_fusion_convolution_e_shape_256_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_segment_7134e838_fusion_convolution_pointwise_e_shape_128_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums",
+    "reprise_segment_7134e838_fusion_convolution_pointwise_e_shape_128_64_1_1_1_64_64_2_4_54272_n_y_y_y_n_e_no_sums",
+    "reprise_segment_7134e838_fusion_convolution_pointwise_e_shape_256_64_1_1_1_32_32_1_4_35328_n_y_y_y_n_e_no_sums",
+    "reprise_segment_7134e838_fusion_convolution_pointwise_e_shape_256_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_no_sums",
     "reprise_segment_7134e838_fusion_elementwise_add_operation_n_1_8_e_e_e",
     "reprise_segment_7134e838_fusion_elementwise_copy_operation_n_1_8_e_e_s",
     "reprise_segment_7134e838_fusion_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_segment_7134e838_fusion_pack_weights_e",
     "reprise_segment_7134e838_fusion_upsample_64_8_e_e",
     "reprise_segment_7134e838_fusion_upsample_gradient_64_8_n_e_e",
-    "reprise_segment_7134e838_fusion_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_7134e838_fusion_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_7134e838_fusion_weight_gradient_reduce_128_64_1_1_n",
-    "reprise_segment_7134e838_fusion_weight_gradient_reduce_256_64_1_1_n",
+    "reprise_segment_7134e838_fusion_weight_gradient_flat_e_shape_128_64_1_1_1_64_64",
+    "reprise_segment_7134e838_fusion_weight_gradient_flat_e_shape_256_64_1_1_1_64_64",
+    "reprise_segment_7134e838_fusion_weight_gradient_reduce",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    54272,
+    54272,
+    35328,
+    46080,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -181,6 +215,88 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    break;
+  case 9:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 256);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512) * 32768);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    bytes = larger(bytes, kept_2(n, h, w));
+    break;
+  case 9:
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -195,7 +311,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -222,7 +339,7 @@ static CUresult forward_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 8, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 0 * e, .bias = at(c, 5, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_64_2_4_54272_n_y_y_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -258,7 +375,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 11, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 8192 * e, .bias = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_64_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_64_1_1_1_32_32_1_4_35328_n_y_y_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -330,7 +447,7 @@ static CUresult backward_0_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 23, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 15, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 8192 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -341,12 +458,8 @@ static CUresult backward_0_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 23, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 19, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_256_64_1_1_n, lane, 512, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 23, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
@@ -357,12 +470,12 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 23, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .dshift = at(c, 20, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_channel_sum_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 23, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .dshift = at(c, 20, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_channel_sum_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 23, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .dshift = at(c, 20, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_channel_sum_finish_64_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 23, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .dshift = at(c, 20, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -410,7 +523,7 @@ static CUresult backward_0_9(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 25, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 14, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -421,12 +534,12 @@ static CUresult backward_0_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 25, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 25, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 17, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 19, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 256, 64, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 17, 4, 0), 64, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512)), 8192, 128, 64, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 128, 1, 1, 256, &a);
   }
   return r;
 }
@@ -437,12 +550,12 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 25, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .dshift = at(c, 18, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_channel_sum_partial_1_64_8_8_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 25, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .dshift = at(c, 18, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_channel_sum_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 25, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .dshift = at(c, 18, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_channel_sum_finish_64_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 25, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .dshift = at(c, 18, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -484,60 +597,35 @@ static const struct reprise_step steps_forward_evaluation[] = {
 
 // The backward pass with cotangents for fused.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 5, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 1, 1, backward_0_1},
     {reprise_launch, 1, 2, backward_0_2},
     {reprise_signal, 1, 0, NULL},
     {reprise_launch, 1, 3, backward_0_3},
-    {reprise_wait, 0, 0, NULL},
-    {reprise_launch, 0, 4, backward_0_4},
-    {reprise_wait, 2, 0, NULL},
-    {reprise_launch, 2, 5, backward_0_5},
-    {reprise_wait, 3, 1, NULL},
-    {reprise_launch, 3, 6, backward_0_6},
-    {reprise_wait, 4, 1, NULL},
-    {reprise_launch, 4, 7, backward_0_7},
-    {reprise_launch, 4, 8, backward_0_8},
-    {reprise_signal, 4, 2, NULL},
-    {reprise_launch, 4, 9, backward_0_9},
-    {reprise_wait, 0, 2, NULL},
-    {reprise_launch, 0, 10, backward_0_10},
-    {reprise_wait, 1, 2, NULL},
-    {reprise_launch, 1, 11, backward_0_11},
-    {reprise_join, 5, 0, NULL},
+    {reprise_wait, 8, 0, NULL},
+    {reprise_launch, 8, 4, backward_0_4},
+    {reprise_wait, 9, 0, NULL},
+    {reprise_launch, 9, 5, backward_0_5},
+    {reprise_launch, 0, 6, backward_0_6},
+    {reprise_wait, 2, 1, NULL},
+    {reprise_launch, 2, 7, backward_0_7},
+    {reprise_launch, 2, 8, backward_0_8},
+    {reprise_signal, 2, 2, NULL},
+    {reprise_launch, 2, 9, backward_0_9},
+    {reprise_wait, 8, 2, NULL},
+    {reprise_launch, 8, 10, backward_0_10},
+    {reprise_wait, 9, 2, NULL},
+    {reprise_launch, 9, 11, backward_0_11},
+    {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 11, 7},
     {steps_forward_evaluation, 11, 7},
-    {steps_backward_0, 23, 16},
+    {steps_backward_0, 22, 15},
 };
-
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512) * 32768);
-    break;
-  case 1:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 256);
-    break;
-  case 2:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 256);
-    break;
-  case 3:
-    break;
-  case 4:
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
@@ -554,14 +642,15 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_7134e838_fusion_stage = {
     .format = reprise_context_format,
-    .plan = "b926977fb91f687351262865b9e370f27611c77f4803f8d6a9c76c36a987ac01",
+    .plan = "88900e7e279e4a050b2a72df5c1f450cef31c9aef3fc8da5ee41649ebe84e251",
     .storages = 26,
     .kernels = kernel_end,
-    .lanes = 5,
+    .lanes = 10,
     .events = 3,
     .programs = 3,
     .packed = 24576,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -135,271 +152,267 @@ struct reprise_images_arguments {
 typedef struct reprise_context context;
 
 enum {
-  k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n = 0,
-  k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n = 1,
-  k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n = 2,
-  k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n = 3,
-  k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 4,
-  k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n = 5,
-  k_channel_sum_finish_4_n = 6,
-  k_channel_sum_finish_80_n = 7,
-  k_channel_sum_partial_3_4_4_1_e = 8,
-  k_channel_sum_partial_3_80_8_16_e = 9,
-  k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 10,
-  k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 11,
-  k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 12,
-  k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 13,
-  k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 14,
-  k_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 15,
-  k_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums = 16,
-  k_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_8_n_n_e_no_sums = 17,
-  k_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 18,
-  k_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_no_sums = 19,
-  k_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums = 20,
-  k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 21,
-  k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 22,
-  k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 23,
-  k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 24,
-  k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 25,
-  k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 26,
-  k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums = 27,
-  k_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 28,
-  k_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_no_sums = 29,
-  k_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_8_y_n_e_no_sums = 30,
-  k_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 31,
-  k_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 32,
-  k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 33,
-  k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 34,
-  k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 35,
-  k_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums = 36,
-  k_convolution_e_shape_85_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums = 37,
-  k_convolution_e_shape_85_80_1_1_1_64_32_n_n_y_8_y_n_e_no_sums = 38,
-  k_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 39,
-  k_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 40,
-  k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 41,
-  k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 42,
-  k_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 43,
-  k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums = 44,
-  k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums = 45,
-  k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums = 46,
-  k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums = 47,
-  k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums = 48,
-  k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums = 49,
-  k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 50,
-  k_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums = 51,
-  k_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums = 52,
-  k_depthwise_256_3_1_4_16_y_n_n_e_e_no_sums = 53,
-  k_depthwise_256_3_1_4_16_y_n_y_e_e_no_sums = 54,
-  k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums = 55,
-  k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums = 56,
-  k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 57,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums = 58,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums = 59,
-  k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums = 60,
-  k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums = 61,
-  k_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums = 62,
-  k_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums = 63,
-  k_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 64,
-  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 65,
-  k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e = 66,
-  k_depthwise_weight_gradient_partial_256_3_1_4_32_e_e = 67,
-  k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e = 68,
-  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 69,
-  k_depthwise_weight_gradient_partial_85_3_1_4_32_e_e = 70,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 71,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 72,
-  k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e = 73,
-  k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e = 74,
-  k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e = 75,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 76,
-  k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e = 77,
-  k_normalize_reduce_finish_128 = 78,
-  k_normalize_reduce_finish_21 = 79,
-  k_normalize_reduce_finish_256 = 80,
-  k_normalize_reduce_finish_42 = 81,
-  k_normalize_reduce_finish_64 = 82,
-  k_normalize_reduce_finish_85 = 83,
-  k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e = 84,
-  k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e = 85,
-  k_normalize_reduce_partial_silu_0x00000000u_1_85_8_16_e_e = 86,
-  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 87,
-  k_normalize_silu_0x00000000u_n_1_21_8_e_e_e = 88,
-  k_normalize_silu_0x00000000u_n_1_256_8_e_e_e = 89,
-  k_normalize_silu_0x00000000u_n_1_42_8_e_e_e = 90,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 91,
-  k_normalize_silu_0x00000000u_n_1_85_8_e_e_e = 92,
-  k_pack_weights_e = 93,
-  k_running_statistics_128_0x3727c5acu = 94,
-  k_running_statistics_21_0x3727c5acu = 95,
-  k_running_statistics_256_0x3727c5acu = 96,
-  k_running_statistics_42_0x3727c5acu = 97,
-  k_running_statistics_64_0x3727c5acu = 98,
-  k_running_statistics_85_0x3727c5acu = 99,
-  k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y = 100,
-  k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y = 101,
-  k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n = 102,
-  k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y_y = 103,
-  k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y = 104,
-  k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y = 105,
-  k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n = 106,
-  k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y_y = 107,
-  k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y = 108,
-  k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n = 109,
-  k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y_y = 110,
-  k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y = 111,
-  k_weight_gradient_reduce_128_42_1_1_n = 112,
-  k_weight_gradient_reduce_1_128_9_1_n = 113,
-  k_weight_gradient_reduce_1_21_9_1_n = 114,
-  k_weight_gradient_reduce_1_256_9_1_n = 115,
-  k_weight_gradient_reduce_1_42_9_1_n = 116,
-  k_weight_gradient_reduce_1_64_9_1_n = 117,
-  k_weight_gradient_reduce_1_85_9_1_n = 118,
-  k_weight_gradient_reduce_21_21_1_1_n = 119,
-  k_weight_gradient_reduce_21_4_1_1_n = 120,
-  k_weight_gradient_reduce_21_80_1_1_n = 121,
-  k_weight_gradient_reduce_256_85_1_1_n = 122,
-  k_weight_gradient_reduce_42_42_1_1_n = 123,
-  k_weight_gradient_reduce_42_4_1_1_n = 124,
-  k_weight_gradient_reduce_42_80_1_1_n = 125,
-  k_weight_gradient_reduce_64_21_1_1_n = 126,
-  k_weight_gradient_reduce_85_4_1_1_n = 127,
-  k_weight_gradient_reduce_85_80_1_1_n = 128,
-  k_weight_gradient_reduce_85_85_1_1_n = 129,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 0,
+  k_channel_sum_finish_n = 1,
+  k_channel_sum_partial_3_4_4_1_e = 2,
+  k_channel_sum_partial_3_80_8_16_e = 3,
+  k_convolution_pointwise_e_shape_128_42_1_1_1_64_128_2_4_41728_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 4,
+  k_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums = 5,
+  k_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums = 6,
+  k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 7,
+  k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 8,
+  k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 9,
+  k_convolution_pointwise_e_shape_21_4_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e = 10,
+  k_convolution_pointwise_e_shape_21_4_1_1_1_128_32_2_4_43520_n_y_n_y_n_e_no_sums = 11,
+  k_convolution_pointwise_e_shape_21_80_1_1_1_128_32_2_4_65024_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e = 12,
+  k_convolution_pointwise_e_shape_21_80_1_1_1_64_128_2_4_30720_n_y_n_y_n_e_no_sums = 13,
+  k_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums = 14,
+  k_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums = 15,
+  k_convolution_pointwise_e_shape_256_85_1_1_1_64_64_2_4_42496_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 16,
+  k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35584_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 17,
+  k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_no_sums = 18,
+  k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_statistics_sums = 19,
+  k_convolution_pointwise_e_shape_42_4_1_1_1_64_32_1_4_32256_n_y_n_y_n_e_no_sums = 20,
+  k_convolution_pointwise_e_shape_42_4_1_1_1_64_64_2_4_14592_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e = 21,
+  k_convolution_pointwise_e_shape_42_80_1_1_1_64_128_2_4_43008_n_y_n_y_n_e_no_sums = 22,
+  k_convolution_pointwise_e_shape_42_80_1_1_1_64_64_2_4_42496_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e = 23,
+  k_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_no_sums = 24,
+  k_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_statistics_sums = 25,
+  k_convolution_pointwise_e_shape_64_21_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 26,
+  k_convolution_pointwise_e_shape_85_4_1_1_1_32_32_1_4_20992_n_y_n_y_n_e_no_sums = 27,
+  k_convolution_pointwise_e_shape_85_4_1_1_1_64_32_1_4_13568_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e = 28,
+  k_convolution_pointwise_e_shape_85_80_1_1_1_64_32_1_4_35328_n_y_n_y_n_e_no_sums = 29,
+  k_convolution_pointwise_e_shape_85_80_1_1_1_64_32_1_4_36352_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e = 30,
+  k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_no_sums = 31,
+  k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_statistics_sums = 32,
+  k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_36352_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 33,
+  k_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums = 34,
+  k_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums = 35,
+  k_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums = 36,
+  k_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums = 37,
+  k_depthwise_256_3_2_32_8_y_n_n_n_e_e_no_sums = 38,
+  k_depthwise_256_3_2_32_8_y_n_n_n_e_e_statistics_sums = 39,
+  k_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums = 40,
+  k_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums = 41,
+  k_depthwise_64_3_2_32_16_y_n_n_n_e_e_no_sums = 42,
+  k_depthwise_64_3_2_32_16_y_n_n_n_e_e_statistics_sums = 43,
+  k_depthwise_85_3_2_16_8_y_n_n_n_e_e_no_sums = 44,
+  k_depthwise_85_3_2_16_8_y_n_n_n_e_e_statistics_sums = 45,
+  k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums = 46,
+  k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums = 47,
+  k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e = 48,
+  k_depthwise_gradients_256_3_2_32_8_y_n_e_e_e_no_sums = 49,
+  k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums = 50,
+  k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e = 51,
+  k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums = 52,
+  k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums = 53,
+  k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e = 54,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 55,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e = 56,
+  k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e = 57,
+  k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e = 58,
+  k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e = 59,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e = 60,
+  k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e = 61,
+  k_normalize_reduce_finish = 62,
+  k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e = 63,
+  k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e = 64,
+  k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e = 65,
+  k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e = 66,
+  k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e = 67,
+  k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e = 68,
+  k_pack_weights_e = 69,
+  k_running_statistics_0x3727c5acu = 70,
+  k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64 = 71,
+  k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32 = 72,
+  k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64 = 73,
+  k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48 = 74,
+  k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64 = 75,
+  k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64 = 76,
+  k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n = 77,
+  k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y_y = 78,
+  k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n = 79,
+  k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y_y = 80,
+  k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n = 81,
+  k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y_y = 82,
+  k_weight_gradient_reduce = 83,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
-    "reprise_segment_882aa22d_head_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_882aa22d_head_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_882aa22d_head_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_882aa22d_head_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_882aa22d_head_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_882aa22d_head_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_882aa22d_head_channel_sum_finish_4_n",
-    "reprise_segment_882aa22d_head_channel_sum_finish_80_n",
+    "reprise_segment_882aa22d_head_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
+    "reprise_segment_882aa22d_head_channel_sum_finish_n",
     "reprise_segment_882aa22d_head_channel_sum_partial_3_4_4_1_e",
     "reprise_segment_882aa22d_head_channel_sum_partial_3_80_8_16_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_8_y_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_80_1_1_1_64_32_n_n_y_8_y_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_882aa22d_head_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums",
-    "reprise_segment_882aa22d_head_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums",
-    "reprise_segment_882aa22d_head_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums",
-    "reprise_segment_882aa22d_head_depthwise_256_3_1_4_16_y_n_n_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_256_3_1_4_16_y_n_y_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums",
-    "reprise_segment_882aa22d_head_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums",
-    "reprise_segment_882aa22d_head_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums",
-    "reprise_segment_882aa22d_head_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums",
-    "reprise_segment_882aa22d_head_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_128_3_1_4_32_e_e",
-    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_21_3_1_4_8_e_e",
-    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_256_3_1_4_32_e_e",
-    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_42_3_1_4_16_e_e",
-    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_64_3_1_4_16_e_e",
-    "reprise_segment_882aa22d_head_depthwise_weight_gradient_partial_85_3_1_4_32_e_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_128_42_1_1_1_64_128_2_4_41728_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_21_4_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_21_4_1_1_1_128_32_2_4_43520_n_y_n_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_21_80_1_1_1_128_32_2_4_65024_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_21_80_1_1_1_64_128_2_4_30720_n_y_n_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_256_85_1_1_1_64_64_2_4_42496_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35584_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_42_4_1_1_1_64_32_1_4_32256_n_y_n_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_42_4_1_1_1_64_64_2_4_14592_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_42_80_1_1_1_64_128_2_4_43008_n_y_n_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_42_80_1_1_1_64_64_2_4_42496_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_64_21_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_85_4_1_1_1_32_32_1_4_20992_n_y_n_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_85_4_1_1_1_64_32_1_4_13568_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_85_80_1_1_1_64_32_1_4_35328_n_y_n_y_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_85_80_1_1_1_64_32_1_4_36352_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_no_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_882aa22d_head_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_36352_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_256_3_2_32_8_y_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_256_3_2_32_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_64_3_2_32_16_y_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_64_3_2_32_16_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_85_3_2_16_8_y_n_n_n_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_85_3_2_16_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_882aa22d_head_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_depthwise_gradients_256_3_2_32_8_y_n_e_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_882aa22d_head_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums",
+    "reprise_segment_882aa22d_head_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e",
     "reprise_segment_882aa22d_head_elementwise_copy_operation_y_1_1_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_reduce_finish_128",
-    "reprise_segment_882aa22d_head_normalize_reduce_finish_21",
-    "reprise_segment_882aa22d_head_normalize_reduce_finish_256",
-    "reprise_segment_882aa22d_head_normalize_reduce_finish_42",
-    "reprise_segment_882aa22d_head_normalize_reduce_finish_64",
-    "reprise_segment_882aa22d_head_normalize_reduce_finish_85",
-    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e",
-    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e",
-    "reprise_segment_882aa22d_head_normalize_reduce_partial_silu_0x00000000u_1_85_8_16_e_e",
-    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_21_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_256_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_42_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_85_8_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_reduce_finish",
+    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e",
+    "reprise_segment_882aa22d_head_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e",
     "reprise_segment_882aa22d_head_pack_weights_e",
-    "reprise_segment_882aa22d_head_running_statistics_128_0x3727c5acu",
-    "reprise_segment_882aa22d_head_running_statistics_21_0x3727c5acu",
-    "reprise_segment_882aa22d_head_running_statistics_256_0x3727c5acu",
-    "reprise_segment_882aa22d_head_running_statistics_42_0x3727c5acu",
-    "reprise_segment_882aa22d_head_running_statistics_64_0x3727c5acu",
-    "reprise_segment_882aa22d_head_running_statistics_85_0x3727c5acu",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y",
+    "reprise_segment_882aa22d_head_running_statistics_0x3727c5acu",
+    "reprise_segment_882aa22d_head_weight_gradient_flat_e_shape_128_42_1_1_1_48_64",
+    "reprise_segment_882aa22d_head_weight_gradient_flat_e_shape_21_21_1_1_1_32_32",
+    "reprise_segment_882aa22d_head_weight_gradient_flat_e_shape_256_85_1_1_1_64_64",
+    "reprise_segment_882aa22d_head_weight_gradient_flat_e_shape_42_42_1_1_1_48_48",
+    "reprise_segment_882aa22d_head_weight_gradient_flat_e_shape_64_21_1_1_1_32_64",
+    "reprise_segment_882aa22d_head_weight_gradient_flat_e_shape_85_85_1_1_1_64_64",
     "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n",
     "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y_y",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y",
     "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n",
     "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y",
     "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n",
     "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_882aa22d_head_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_128_42_1_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_1_128_9_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_1_21_9_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_1_256_9_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_1_42_9_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_1_64_9_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_1_85_9_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_21_21_1_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_21_4_1_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_21_80_1_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_256_85_1_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_42_42_1_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_42_4_1_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_42_80_1_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_64_21_1_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_85_4_1_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_85_80_1_1_n",
-    "reprise_segment_882aa22d_head_weight_gradient_reduce_85_85_1_1_n",
+    "reprise_segment_882aa22d_head_weight_gradient_reduce",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    0,
+    41728,
+    54272,
+    54272,
+    43520,
+    43520,
+    43520,
+    25856,
+    43520,
+    65024,
+    30720,
+    53760,
+    53760,
+    42496,
+    35584,
+    35840,
+    35840,
+    32256,
+    14592,
+    43008,
+    42496,
+    78336,
+    78336,
+    45568,
+    20992,
+    13568,
+    35328,
+    36352,
+    35328,
+    35328,
+    36352,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -409,6 +422,426 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 680);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512) * 1024);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 336);
+    break;
+  case 1:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 672);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512) * 672);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 2048);
+    break;
+  case 2:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 1360);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 168);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 1360);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 4096);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 168);
+    break;
+  case 3:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 680);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512) * 1024);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 168);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 336);
+    break;
+  case 4:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 672);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512) * 672);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 2048);
+    break;
+  case 5:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 1360);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 1360);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 680);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 4096);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512) * 1024);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 336);
+    break;
+  case 6:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512) * 1024);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 168);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 336);
+    break;
+  case 7:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 1360);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 672);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 168);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512) * 672);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 2048);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 1360);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 4096);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 168);
+    break;
+  case 8:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 320);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 32), 396) * 320);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 396) * 16);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 396) * 16);
+    break;
+  case 9:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 320);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 32), 396) * 320);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 32), 396) * 320);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616) * 27200);
+}
+
+static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+}
+
+static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
+}
+
+static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+}
+
+static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_3(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+}
+
+static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248) * 13440);
+}
+
+static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_6(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+}
+
+static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
+}
+
+static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+}
+
+static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_8(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
+}
+
+static int64_t kept_11(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496) * 6720);
+}
+
+static int64_t kept_12(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_11(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_13(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+}
+
+static int64_t kept_14(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_15(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_13(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+}
+
+static int64_t kept_16(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_12(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336) * 1360);
+}
+
+static int64_t kept_17(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+}
+
+static int64_t kept_18(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+}
+
+static int64_t kept_19(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_5(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+}
+
+static int64_t kept_20(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966) * 672);
+}
+
+static int64_t kept_21(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+}
+
+static int64_t kept_22(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+}
+
+static int64_t kept_23(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932) * 336);
+}
+
+static int64_t kept_24(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_23(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_25(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_3(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+}
+
+static int64_t kept_26(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_22(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_27(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_25(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+}
+
+static int64_t kept_28(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616) * 27200);
+}
+
+static int64_t kept_29(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_28(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+}
+
+static int64_t kept_30(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_29(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+}
+
+static int64_t kept_31(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_30(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248) * 13440);
+}
+
+static int64_t kept_32(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_31(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+}
+
+static int64_t kept_33(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_26(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+}
+
+static int64_t kept_34(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
+}
+
+static int64_t kept_35(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496) * 6720);
+}
+
+static int64_t kept_36(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_35(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_37(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_33(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_38(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_27(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+}
+
+static int64_t kept_39(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_36(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336) * 1360);
+}
+
+static int64_t kept_40(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_37(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+}
+
+static int64_t kept_41(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_19(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
+}
+
+static int64_t kept_42(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_39(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+}
+
+static int64_t kept_43(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_41(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+}
+
+static int64_t kept_44(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966) * 672);
+}
+
+static int64_t kept_45(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_44(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+}
+
+static int64_t kept_46(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
+}
+
+static int64_t kept_47(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_42(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+}
+
+static int64_t kept_48(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_46(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
+}
+
+static int64_t kept_49(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_45(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932) * 336);
+}
+
+static int64_t kept_50(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_49(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_51(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_8(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+}
+
+static int64_t kept_52(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_50(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_53(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_51(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, kept_43(n, h, w));
+    break;
+  case 1:
+    bytes = larger(bytes, kept_48(n, h, w));
+    break;
+  case 2:
+    bytes = larger(bytes, kept_15(n, h, w));
+    break;
+  case 3:
+    bytes = larger(bytes, kept_38(n, h, w));
+    break;
+  case 4:
+    bytes = larger(bytes, kept_34(n, h, w));
+    break;
+  case 5:
+    bytes = larger(bytes, kept_5(n, h, w));
+    break;
+  case 6:
+    bytes = larger(bytes, kept_53(n, h, w));
+    break;
+  case 7:
+    bytes = larger(bytes, kept_13(n, h, w));
+    break;
+  case 8:
+    bytes = larger(bytes, kept_32(n, h, w));
+    bytes = larger(bytes, kept_47(n, h, w));
+    break;
+  case 9:
+    bytes = larger(bytes, kept_40(n, h, w));
+    bytes = larger(bytes, kept_52(n, h, w));
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -423,7 +856,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -484,7 +918,7 @@ static CUresult forward_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 319, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 177, 8, 0)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_16_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -495,8 +929,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0), .batches = at(c, 177, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0), .batches = at(c, 177, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -508,7 +942,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .y = {at(c, 322, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -520,7 +954,7 @@ static CUresult forward_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 322, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 323, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 180, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -531,8 +965,8 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0), .batches = at(c, 180, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0), .batches = at(c, 180, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -544,7 +978,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 24, 1}}, .y = {at(c, 326, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -556,7 +990,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 326, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 327, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 183, 8, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -567,8 +1001,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0), .batches = at(c, 183, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0), .batches = at(c, 183, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -580,7 +1014,7 @@ static CUresult forward_11(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 24, 1}}, .y = {at(c, 330, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -592,7 +1026,7 @@ static CUresult forward_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 330, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 331, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 1344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 186, 8, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -603,8 +1037,8 @@ static CUresult forward_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0), .batches = at(c, 186, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0), .batches = at(c, 186, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -616,7 +1050,7 @@ static CUresult forward_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .y = {at(c, 334, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -628,7 +1062,7 @@ static CUresult forward_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 334, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 6, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .weight = c->packed + 2048 * e, .bias = at(c, 20, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_4_1_1_1_128_32_2_4_43520_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -640,7 +1074,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 335, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 21, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 189, 8, 0)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512), 2, 1, 256, &a);
   }
   return r;
 }
@@ -651,8 +1085,8 @@ static CUresult forward_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0), .batches = at(c, 189, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0), .batches = at(c, 189, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -664,7 +1098,7 @@ static CUresult forward_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .y = {at(c, 338, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -676,7 +1110,7 @@ static CUresult forward_21(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 338, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 339, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 192, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -687,8 +1121,8 @@ static CUresult forward_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0), .batches = at(c, 192, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0), .batches = at(c, 192, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -700,7 +1134,7 @@ static CUresult forward_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 48, 1}}, .y = {at(c, 342, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -712,7 +1146,7 @@ static CUresult forward_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 342, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 343, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 195, 8, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512), 3, 1, 256, &a);
   }
   return r;
 }
@@ -723,8 +1157,8 @@ static CUresult forward_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0), .batches = at(c, 195, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0), .batches = at(c, 195, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -736,7 +1170,7 @@ static CUresult forward_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 48, 1}}, .y = {at(c, 346, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -748,7 +1182,7 @@ static CUresult forward_29(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 346, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 347, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 7552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 198, 8, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -759,8 +1193,8 @@ static CUresult forward_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0), .batches = at(c, 198, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0), .batches = at(c, 198, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -772,7 +1206,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 48, 1}}, .y = {at(c, 350, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -784,7 +1218,7 @@ static CUresult forward_33(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 350, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 6, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 9600 * e, .bias = at(c, 34, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_4_1_1_1_64_32_1_4_32256_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -796,7 +1230,7 @@ static CUresult forward_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 351, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 35, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 201, 8, 0)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 4, 1, 256, &a);
   }
   return r;
 }
@@ -807,8 +1241,8 @@ static CUresult forward_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0), .batches = at(c, 201, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0), .batches = at(c, 201, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -820,7 +1254,7 @@ static CUresult forward_37(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .y = {at(c, 354, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -832,7 +1266,7 @@ static CUresult forward_38(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 354, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 355, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 9792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 204, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -843,8 +1277,8 @@ static CUresult forward_39(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0), .batches = at(c, 204, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0), .batches = at(c, 204, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -856,7 +1290,7 @@ static CUresult forward_41(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 88, 1}}, .y = {at(c, 358, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -868,7 +1302,7 @@ static CUresult forward_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 358, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 359, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 207, 8, 0)};
-    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_85_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 3, 1, 256, &a);
   }
   return r;
 }
@@ -879,8 +1313,8 @@ static CUresult forward_43(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -892,7 +1326,7 @@ static CUresult forward_45(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 88, 1}}, .y = {at(c, 362, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -904,7 +1338,7 @@ static CUresult forward_46(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 362, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 363, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 31552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 210, 8, 0)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -915,8 +1349,8 @@ static CUresult forward_47(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -928,7 +1362,7 @@ static CUresult forward_49(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .y = {at(c, 366, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -940,7 +1374,7 @@ static CUresult forward_50(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 366, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 6, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 39744 * e, .bias = at(c, 48, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_4_1_1_1_32_32_1_4_20992_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -952,7 +1386,7 @@ static CUresult forward_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 367, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 49, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 213, 8, 0)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_16_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -963,8 +1397,8 @@ static CUresult forward_52(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -976,7 +1410,7 @@ static CUresult forward_54(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .y = {at(c, 370, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -988,7 +1422,7 @@ static CUresult forward_55(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 370, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 371, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 40128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 216, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -999,8 +1433,8 @@ static CUresult forward_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1012,7 +1446,7 @@ static CUresult forward_58(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 24, 1}}, .y = {at(c, 374, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1024,7 +1458,7 @@ static CUresult forward_59(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 374, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 375, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 219, 8, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1035,8 +1469,8 @@ static CUresult forward_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1048,7 +1482,7 @@ static CUresult forward_62(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 24, 1}}, .y = {at(c, 378, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1060,7 +1494,7 @@ static CUresult forward_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 378, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 379, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 41472 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 222, 8, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1071,8 +1505,8 @@ static CUresult forward_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1084,7 +1518,7 @@ static CUresult forward_66(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .y = {at(c, 382, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1096,7 +1530,7 @@ static CUresult forward_67(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 382, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 5, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .weight = c->packed + 42176 * e, .bias = at(c, 62, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_80_1_1_1_64_128_2_4_30720_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1108,7 +1542,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 383, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 63, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 225, 8, 0)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512), 2, 1, 256, &a);
   }
   return r;
 }
@@ -1119,8 +1553,8 @@ static CUresult forward_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1132,7 +1566,7 @@ static CUresult forward_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .y = {at(c, 386, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1144,7 +1578,7 @@ static CUresult forward_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 386, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 387, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 44736 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 228, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1155,8 +1589,8 @@ static CUresult forward_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1168,7 +1602,7 @@ static CUresult forward_75(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 48, 1}}, .y = {at(c, 390, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1180,7 +1614,7 @@ static CUresult forward_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 390, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 391, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 231, 8, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512), 3, 1, 256, &a);
   }
   return r;
 }
@@ -1191,8 +1625,8 @@ static CUresult forward_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1204,7 +1638,7 @@ static CUresult forward_79(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 48, 1}}, .y = {at(c, 394, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1216,7 +1650,7 @@ static CUresult forward_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 394, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 395, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 50112 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 234, 8, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1227,8 +1661,8 @@ static CUresult forward_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1240,7 +1674,7 @@ static CUresult forward_83(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .y = {at(c, 398, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1252,7 +1686,7 @@ static CUresult forward_84(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 398, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 5, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .weight = c->packed + 52160 * e, .bias = at(c, 76, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_80_1_1_1_64_128_2_4_43008_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1264,7 +1698,7 @@ static CUresult forward_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 399, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 77, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 237, 8, 0)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 4, 1, 256, &a);
   }
   return r;
 }
@@ -1275,8 +1709,8 @@ static CUresult forward_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1288,7 +1722,7 @@ static CUresult forward_88(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .y = {at(c, 402, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1300,7 +1734,7 @@ static CUresult forward_89(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 402, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 403, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 56000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 240, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -1311,8 +1745,8 @@ static CUresult forward_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1324,7 +1758,7 @@ static CUresult forward_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 88, 1}}, .y = {at(c, 406, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1336,7 +1770,7 @@ static CUresult forward_93(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 406, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 407, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 243, 8, 0)};
-    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_85_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 3, 1, 256, &a);
   }
   return r;
 }
@@ -1347,8 +1781,8 @@ static CUresult forward_94(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1360,7 +1794,7 @@ static CUresult forward_96(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 88, 1}}, .y = {at(c, 410, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1372,7 +1806,7 @@ static CUresult forward_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 410, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 411, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 77760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 246, 8, 0)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -1383,8 +1817,8 @@ static CUresult forward_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1396,7 +1830,7 @@ static CUresult forward_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .y = {at(c, 414, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1408,7 +1842,7 @@ static CUresult forward_101(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 414, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 5, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .weight = c->packed + 85952 * e, .bias = at(c, 90, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_80_1_1_1_64_32_1_4_35328_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -1420,7 +1854,7 @@ static CUresult forward_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 415, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 91, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 249, 8, 0)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_16_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1431,8 +1865,8 @@ static CUresult forward_103(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1444,7 +1878,7 @@ static CUresult forward_105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .y = {at(c, 418, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1456,7 +1890,7 @@ static CUresult forward_106(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 418, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 419, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 93632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 252, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1467,8 +1901,8 @@ static CUresult forward_107(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1480,7 +1914,7 @@ static CUresult forward_109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 24, 1}}, .y = {at(c, 422, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1492,7 +1926,7 @@ static CUresult forward_110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 422, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 423, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 255, 8, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1503,8 +1937,8 @@ static CUresult forward_111(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1516,7 +1950,7 @@ static CUresult forward_113(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 24, 1}}, .y = {at(c, 426, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1528,7 +1962,7 @@ static CUresult forward_114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 426, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 427, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 94976 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 258, 8, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1539,8 +1973,8 @@ static CUresult forward_115(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1552,7 +1986,7 @@ static CUresult forward_117(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .y = {at(c, 430, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1564,7 +1998,7 @@ static CUresult forward_118(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 430, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 4, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .weight = c->packed + 95680 * e, .bias = at(c, 104, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_4_1_1_1_128_32_2_4_43520_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1576,7 +2010,7 @@ static CUresult forward_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 431, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 105, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 261, 8, 0)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512), 2, 1, 256, &a);
   }
   return r;
 }
@@ -1587,8 +2021,8 @@ static CUresult forward_120(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1600,7 +2034,7 @@ static CUresult forward_122(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .y = {at(c, 434, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1612,7 +2046,7 @@ static CUresult forward_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 434, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 435, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 95808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 264, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1623,8 +2057,8 @@ static CUresult forward_124(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1636,7 +2070,7 @@ static CUresult forward_126(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 48, 1}}, .y = {at(c, 438, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1648,7 +2082,7 @@ static CUresult forward_127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 438, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 439, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 267, 8, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512), 3, 1, 256, &a);
   }
   return r;
 }
@@ -1659,8 +2093,8 @@ static CUresult forward_128(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1672,7 +2106,7 @@ static CUresult forward_130(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 48, 1}}, .y = {at(c, 442, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1684,7 +2118,7 @@ static CUresult forward_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 442, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 443, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 101184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 270, 8, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1695,8 +2129,8 @@ static CUresult forward_132(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1708,7 +2142,7 @@ static CUresult forward_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .y = {at(c, 446, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1720,7 +2154,7 @@ static CUresult forward_135(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 446, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 4, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .weight = c->packed + 103232 * e, .bias = at(c, 118, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_4_1_1_1_64_32_1_4_32256_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1732,7 +2166,7 @@ static CUresult forward_136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 447, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 119, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 273, 8, 0)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 4, 1, 256, &a);
   }
   return r;
 }
@@ -1743,8 +2177,8 @@ static CUresult forward_137(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1756,7 +2190,7 @@ static CUresult forward_139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .y = {at(c, 450, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1768,7 +2202,7 @@ static CUresult forward_140(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 450, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 451, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 103424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 276, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -1779,8 +2213,8 @@ static CUresult forward_141(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1792,7 +2226,7 @@ static CUresult forward_143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 88, 1}}, .y = {at(c, 454, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1804,7 +2238,7 @@ static CUresult forward_144(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 454, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 455, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 279, 8, 0)};
-    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_85_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 3, 1, 256, &a);
   }
   return r;
 }
@@ -1815,8 +2249,8 @@ static CUresult forward_145(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1828,7 +2262,7 @@ static CUresult forward_147(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 88, 1}}, .y = {at(c, 458, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1840,7 +2274,7 @@ static CUresult forward_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 458, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 459, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 125184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 282, 8, 0)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -1851,8 +2285,8 @@ static CUresult forward_149(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1864,7 +2298,7 @@ static CUresult forward_151(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .y = {at(c, 462, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1876,7 +2310,7 @@ static CUresult forward_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 462, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 4, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .weight = c->packed + 133376 * e, .bias = at(c, 132, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_16_n_n_y_4_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_4_1_1_1_32_32_1_4_20992_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -1888,7 +2322,7 @@ static CUresult forward_153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 463, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 133, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 285, 8, 0)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_16_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1899,8 +2333,8 @@ static CUresult forward_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1912,7 +2346,7 @@ static CUresult forward_156(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .y = {at(c, 466, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1924,7 +2358,7 @@ static CUresult forward_157(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 466, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 467, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 133760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 288, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1935,8 +2369,8 @@ static CUresult forward_158(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1948,7 +2382,7 @@ static CUresult forward_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 24, 1}}, .y = {at(c, 470, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1960,7 +2394,7 @@ static CUresult forward_161(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 470, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 471, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 291, 8, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1971,8 +2405,8 @@ static CUresult forward_162(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1984,7 +2418,7 @@ static CUresult forward_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 24, 1}}, .y = {at(c, 474, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1996,7 +2430,7 @@ static CUresult forward_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 474, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 475, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 135104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 294, 8, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2007,8 +2441,8 @@ static CUresult forward_166(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2020,7 +2454,7 @@ static CUresult forward_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 24, 1}}, .y = {at(c, 478, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2032,7 +2466,7 @@ static CUresult forward_169(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 478, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 3, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .weight = c->packed + 135808 * e, .bias = at(c, 146, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_80_1_1_1_64_128_2_4_30720_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2044,7 +2478,7 @@ static CUresult forward_170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 479, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 147, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 297, 8, 0)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512), 2, 1, 256, &a);
   }
   return r;
 }
@@ -2055,8 +2489,8 @@ static CUresult forward_171(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2068,7 +2502,7 @@ static CUresult forward_173(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .y = {at(c, 482, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2080,7 +2514,7 @@ static CUresult forward_174(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 482, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 483, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 138368 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 300, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2091,8 +2525,8 @@ static CUresult forward_175(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2104,7 +2538,7 @@ static CUresult forward_177(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 48, 1}}, .y = {at(c, 486, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2116,7 +2550,7 @@ static CUresult forward_178(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 486, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 487, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 303, 8, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512), 3, 1, 256, &a);
   }
   return r;
 }
@@ -2127,8 +2561,8 @@ static CUresult forward_179(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2140,7 +2574,7 @@ static CUresult forward_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 48, 1}}, .y = {at(c, 490, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2152,7 +2586,7 @@ static CUresult forward_182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 490, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 491, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 143744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 306, 8, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2163,8 +2597,8 @@ static CUresult forward_183(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2176,7 +2610,7 @@ static CUresult forward_185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 48, 1}}, .y = {at(c, 494, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2188,7 +2622,7 @@ static CUresult forward_186(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 494, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 3, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .weight = c->packed + 145792 * e, .bias = at(c, 160, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_80_1_1_1_64_128_2_4_43008_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2200,7 +2634,7 @@ static CUresult forward_187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 495, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 161, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 309, 8, 0)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 4, 1, 256, &a);
   }
   return r;
 }
@@ -2211,8 +2645,8 @@ static CUresult forward_188(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_256_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 32, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2224,7 +2658,7 @@ static CUresult forward_190(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .y = {at(c, 498, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2236,7 +2670,7 @@ static CUresult forward_191(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 498, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 499, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 149632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 312, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -2247,8 +2681,8 @@ static CUresult forward_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2260,7 +2694,7 @@ static CUresult forward_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 88, 1}}, .y = {at(c, 502, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2272,7 +2706,7 @@ static CUresult forward_195(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 502, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 503, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 315, 8, 0)};
-    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_85_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 3, 1, 256, &a);
   }
   return r;
 }
@@ -2283,8 +2717,8 @@ static CUresult forward_196(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2296,7 +2730,7 @@ static CUresult forward_198(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 88, 1}}, .y = {at(c, 506, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2308,7 +2742,7 @@ static CUresult forward_199(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 506, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 507, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 171392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 318, 8, 0)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -2319,8 +2753,8 @@ static CUresult forward_200(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_85_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 11, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2332,7 +2766,7 @@ static CUresult forward_202(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 88, 1}}, .y = {at(c, 510, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2344,7 +2778,7 @@ static CUresult forward_203(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 510, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 3, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .weight = c->packed + 179584 * e, .bias = at(c, 174, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_80_1_1_1_64_32_1_4_35328_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -2356,7 +2790,7 @@ static CUresult evaluation_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 319, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_16_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2367,8 +2801,8 @@ static CUresult evaluation_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .running_mean = at(c, 175, 4, 0), .running_variance = at(c, 176, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2380,7 +2814,7 @@ static CUresult evaluation_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 322, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 323, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2391,8 +2825,8 @@ static CUresult evaluation_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .running_mean = at(c, 178, 4, 0), .running_variance = at(c, 179, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2404,7 +2838,7 @@ static CUresult evaluation_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 326, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 327, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2415,8 +2849,8 @@ static CUresult evaluation_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .running_mean = at(c, 181, 4, 0), .running_variance = at(c, 182, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2428,7 +2862,7 @@ static CUresult evaluation_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 330, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 331, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 1344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2439,8 +2873,8 @@ static CUresult evaluation_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .running_mean = at(c, 184, 4, 0), .running_variance = at(c, 185, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2452,7 +2886,7 @@ static CUresult evaluation_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 335, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 21, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 2, 1, 256, &a);
   }
   return r;
 }
@@ -2463,8 +2897,8 @@ static CUresult evaluation_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .running_mean = at(c, 187, 4, 0), .running_variance = at(c, 188, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2476,7 +2910,7 @@ static CUresult evaluation_21(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 338, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 339, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2487,8 +2921,8 @@ static CUresult evaluation_23(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .running_mean = at(c, 190, 4, 0), .running_variance = at(c, 191, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2500,7 +2934,7 @@ static CUresult evaluation_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 342, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 343, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 3, 1, 256, &a);
   }
   return r;
 }
@@ -2511,8 +2945,8 @@ static CUresult evaluation_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .running_mean = at(c, 193, 4, 0), .running_variance = at(c, 194, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2524,7 +2958,7 @@ static CUresult evaluation_29(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 346, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 347, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 7552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2535,8 +2969,8 @@ static CUresult evaluation_31(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .running_mean = at(c, 196, 4, 0), .running_variance = at(c, 197, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2548,7 +2982,7 @@ static CUresult evaluation_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 351, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 35, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 4, 1, 256, &a);
   }
   return r;
 }
@@ -2559,8 +2993,8 @@ static CUresult evaluation_36(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .running_mean = at(c, 199, 4, 0), .running_variance = at(c, 200, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2572,7 +3006,7 @@ static CUresult evaluation_38(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 354, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 355, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 9792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -2583,8 +3017,8 @@ static CUresult evaluation_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .running_mean = at(c, 202, 4, 0), .running_variance = at(c, 203, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2596,7 +3030,7 @@ static CUresult evaluation_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 358, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 359, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_85_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 3, 1, 256, &a);
   }
   return r;
 }
@@ -2607,8 +3041,8 @@ static CUresult evaluation_44(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2620,7 +3054,7 @@ static CUresult evaluation_46(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 362, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 363, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 31552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -2631,8 +3065,8 @@ static CUresult evaluation_48(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2644,7 +3078,7 @@ static CUresult evaluation_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 367, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 49, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_16_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2655,8 +3089,8 @@ static CUresult evaluation_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2668,7 +3102,7 @@ static CUresult evaluation_55(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 370, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 371, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 40128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2679,8 +3113,8 @@ static CUresult evaluation_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2692,7 +3126,7 @@ static CUresult evaluation_59(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 374, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 375, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2703,8 +3137,8 @@ static CUresult evaluation_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2716,7 +3150,7 @@ static CUresult evaluation_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 378, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 379, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 41472 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2727,8 +3161,8 @@ static CUresult evaluation_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2740,7 +3174,7 @@ static CUresult evaluation_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 383, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 63, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 2, 1, 256, &a);
   }
   return r;
 }
@@ -2751,8 +3185,8 @@ static CUresult evaluation_70(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2764,7 +3198,7 @@ static CUresult evaluation_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 386, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 387, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 44736 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2775,8 +3209,8 @@ static CUresult evaluation_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2788,7 +3222,7 @@ static CUresult evaluation_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 390, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 391, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 3, 1, 256, &a);
   }
   return r;
 }
@@ -2799,8 +3233,8 @@ static CUresult evaluation_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2812,7 +3246,7 @@ static CUresult evaluation_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 394, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 395, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 50112 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2823,8 +3257,8 @@ static CUresult evaluation_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2836,7 +3270,7 @@ static CUresult evaluation_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 399, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 77, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 4, 1, 256, &a);
   }
   return r;
 }
@@ -2847,8 +3281,8 @@ static CUresult evaluation_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2860,7 +3294,7 @@ static CUresult evaluation_89(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 402, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 403, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 56000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -2871,8 +3305,8 @@ static CUresult evaluation_91(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2884,7 +3318,7 @@ static CUresult evaluation_93(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 406, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 407, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_85_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 3, 1, 256, &a);
   }
   return r;
 }
@@ -2895,8 +3329,8 @@ static CUresult evaluation_95(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2908,7 +3342,7 @@ static CUresult evaluation_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 410, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 411, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 77760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -2919,8 +3353,8 @@ static CUresult evaluation_99(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2932,7 +3366,7 @@ static CUresult evaluation_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 415, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 91, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_16_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2943,8 +3377,8 @@ static CUresult evaluation_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2956,7 +3390,7 @@ static CUresult evaluation_106(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 418, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 419, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 93632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2967,8 +3401,8 @@ static CUresult evaluation_108(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2980,7 +3414,7 @@ static CUresult evaluation_110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 422, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 423, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2991,8 +3425,8 @@ static CUresult evaluation_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3004,7 +3438,7 @@ static CUresult evaluation_114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 426, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 427, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 94976 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3015,8 +3449,8 @@ static CUresult evaluation_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3028,7 +3462,7 @@ static CUresult evaluation_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 431, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 105, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 2, 1, 256, &a);
   }
   return r;
 }
@@ -3039,8 +3473,8 @@ static CUresult evaluation_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3052,7 +3486,7 @@ static CUresult evaluation_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 434, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 435, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 95808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3063,8 +3497,8 @@ static CUresult evaluation_125(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3076,7 +3510,7 @@ static CUresult evaluation_127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 438, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 439, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 3, 1, 256, &a);
   }
   return r;
 }
@@ -3087,8 +3521,8 @@ static CUresult evaluation_129(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3100,7 +3534,7 @@ static CUresult evaluation_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 442, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 443, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 101184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3111,8 +3545,8 @@ static CUresult evaluation_133(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3124,7 +3558,7 @@ static CUresult evaluation_136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 447, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 119, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 4, 1, 256, &a);
   }
   return r;
 }
@@ -3135,8 +3569,8 @@ static CUresult evaluation_138(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3148,7 +3582,7 @@ static CUresult evaluation_140(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 450, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 451, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 103424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -3159,8 +3593,8 @@ static CUresult evaluation_142(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3172,7 +3606,7 @@ static CUresult evaluation_144(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 454, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 455, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_85_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 3, 1, 256, &a);
   }
   return r;
 }
@@ -3183,8 +3617,8 @@ static CUresult evaluation_146(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3196,7 +3630,7 @@ static CUresult evaluation_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 458, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 459, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 125184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -3207,8 +3641,8 @@ static CUresult evaluation_150(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3220,7 +3654,7 @@ static CUresult evaluation_153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 463, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 133, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_16_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3231,8 +3665,8 @@ static CUresult evaluation_155(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3244,7 +3678,7 @@ static CUresult evaluation_157(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 466, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 467, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 133760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_32_2_4_78336_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3255,8 +3689,8 @@ static CUresult evaluation_159(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3268,7 +3702,7 @@ static CUresult evaluation_161(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 470, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 471, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3279,8 +3713,8 @@ static CUresult evaluation_163(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3292,7 +3726,7 @@ static CUresult evaluation_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 474, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 475, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 135104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3303,8 +3737,8 @@ static CUresult evaluation_167(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3316,7 +3750,7 @@ static CUresult evaluation_170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 479, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 147, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 2, 1, 256, &a);
   }
   return r;
 }
@@ -3327,8 +3761,8 @@ static CUresult evaluation_172(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3340,7 +3774,7 @@ static CUresult evaluation_174(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 482, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 483, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 138368 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_64_2_4_54272_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3351,8 +3785,8 @@ static CUresult evaluation_176(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3364,7 +3798,7 @@ static CUresult evaluation_178(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 486, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 487, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 3, 1, 256, &a);
   }
   return r;
 }
@@ -3375,8 +3809,8 @@ static CUresult evaluation_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3388,7 +3822,7 @@ static CUresult evaluation_182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 490, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 491, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 143744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35840_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3399,8 +3833,8 @@ static CUresult evaluation_184(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3412,7 +3846,7 @@ static CUresult evaluation_187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 495, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 161, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    r = launch(c, k_depthwise_256_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 4, 1, 256, &a);
   }
   return r;
 }
@@ -3423,8 +3857,8 @@ static CUresult evaluation_189(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
-    r = launch(c, k_running_statistics_256_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .extent = {1, 1, 1, 256}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3436,7 +3870,7 @@ static CUresult evaluation_191(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 498, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 499, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 149632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -3447,8 +3881,8 @@ static CUresult evaluation_193(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3460,7 +3894,7 @@ static CUresult evaluation_195(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 502, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 503, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_85_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_85_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 3, 1, 256, &a);
   }
   return r;
 }
@@ -3471,8 +3905,8 @@ static CUresult evaluation_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3484,7 +3918,7 @@ static CUresult evaluation_199(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 506, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 507, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 171392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -3495,8 +3929,8 @@ static CUresult evaluation_201(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
-    r = launch(c, k_running_statistics_85_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .extent = {1, 1, 1, 85}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3508,51 +3942,47 @@ static CUresult backward_0_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .output = {at(c, 686, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 179584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 507, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0)};
-    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.2.2.conv2d.weight_gradient
-static CUresult backward_0_1(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 510, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 514, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 684, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616))};
-    r = launch(c, k_weight_gradient_reduce_85_80_1_1_n, lane, 213, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2m.cls_stems.2.2.conv2d.bias_gradient
-static CUresult backward_0_2(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_80_1_1_1_64_32_1_4_36352_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.2.1.1.bn.normalize.sums
+static CUresult backward_0_1(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.2.2.conv2d.weight_gradient
+static CUresult backward_0_2(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 510, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 514, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.cls_stems.2.2.conv2d.bias_gradient
 static CUresult backward_0_3(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3564,7 +3994,7 @@ static CUresult backward_0_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 507, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 686, e, 0), {0, 0, 88, 1}}, .y = {at(c, 687, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 508, 4, 0), .rstd = at(c, 509, 4, 0), .scale = at(c, 171, 4, 0), .shift = at(c, 172, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3576,35 +4006,31 @@ static CUresult backward_0_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 687, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 688, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 171392 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 503, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.2.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_6(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 506, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 687, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 681, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580))};
-    r = launch(c, k_weight_gradient_reduce_85_85_1_1_n, lane, 226, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_36352_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.2.1.0.conv.bn.normalize.sums
+static CUresult backward_0_6(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.2.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_7(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 506, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 687, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3616,7 +4042,7 @@ static CUresult backward_0_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 503, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 688, e, 0), {0, 0, 88, 1}}, .y = {at(c, 689, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 504, 4, 0), .rstd = at(c, 505, 4, 0), .scale = at(c, 168, 4, 0), .shift = at(c, 169, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3627,37 +4053,29 @@ static CUresult backward_0_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 689, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 690, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 167, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 499, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0)};
-    r = launch(c, k_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.2.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_10(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 502, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 689, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 678, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_85_9_1_n, lane, 24, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 689, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 690, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 167, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 499, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 500, 4, 0), .dx.rstd = at(c, 501, 4, 0), .dx.scale = at(c, 165, 4, 0), .dx.shift = at(c, 166, 4, 0), .x = {at(c, 502, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.2.0.1.bn.normalize.sums
-static CUresult backward_0_11(context *c, int lane) {
+static CUresult backward_0_10(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.2.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_11(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -3668,7 +4086,7 @@ static CUresult backward_0_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 499, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 690, e, 0), {0, 0, 88, 1}}, .y = {at(c, 691, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 500, 4, 0), .rstd = at(c, 501, 4, 0), .scale = at(c, 165, 4, 0), .shift = at(c, 166, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3680,35 +4098,31 @@ static CUresult backward_0_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 691, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 692, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 149632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 495, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.2.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_14(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 498, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 691, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 675, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192))};
-    r = launch(c, k_weight_gradient_reduce_256_85_1_1_n, lane, 680, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_64_2_4_42496_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.2.0.0.conv.bn.normalize.sums
+static CUresult backward_0_14(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 692, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.2.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_15(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 692, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 498, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 691, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
   }
   return r;
 }
@@ -3720,7 +4134,7 @@ static CUresult backward_0_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 495, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 692, e, 0), {0, 0, 256, 1}}, .y = {at(c, 693, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 496, 4, 0), .rstd = at(c, 497, 4, 0), .scale = at(c, 162, 4, 0), .shift = at(c, 163, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3731,8 +4145,8 @@ static CUresult backward_0_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 693, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 161, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 693, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 161, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
 }
@@ -3742,14 +4156,6 @@ static CUresult backward_0_18(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 693, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 88)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_256_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 88), 2, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 672, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 88))};
-    r = launch(c, k_weight_gradient_reduce_1_256_9_1_n, lane, 72, 1, 1, 256, &a);
-  }
   return r;
 }
 
@@ -3760,51 +4166,47 @@ static CUresult backward_0_19(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .output = {at(c, 694, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 145792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 491, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0)};
-    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.1.2.conv2d.weight_gradient
-static CUresult backward_0_20(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 494, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 514, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 670, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248))};
-    r = launch(c, k_weight_gradient_reduce_42_80_1_1_n, lane, 105, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2m.cls_stems.1.2.conv2d.bias_gradient
-static CUresult backward_0_21(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_80_1_1_1_64_64_2_4_42496_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.1.1.1.bn.normalize.sums
+static CUresult backward_0_20(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.1.2.conv2d.weight_gradient
+static CUresult backward_0_21(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 494, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 514, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.cls_stems.1.2.conv2d.bias_gradient
 static CUresult backward_0_22(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 256, 32), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3816,7 +4218,7 @@ static CUresult backward_0_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 491, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 694, e, 0), {0, 0, 48, 1}}, .y = {at(c, 695, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 492, 4, 0), .rstd = at(c, 493, 4, 0), .scale = at(c, 157, 4, 0), .shift = at(c, 158, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3828,35 +4230,31 @@ static CUresult backward_0_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 695, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 696, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 143744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 487, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.1.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_25(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 490, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 695, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 667, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377))};
-    r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35584_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.1.1.0.conv.bn.normalize.sums
+static CUresult backward_0_25(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.1.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_26(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 490, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 695, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3868,7 +4266,7 @@ static CUresult backward_0_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 487, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 696, e, 0), {0, 0, 48, 1}}, .y = {at(c, 697, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 488, 4, 0), .rstd = at(c, 489, 4, 0), .scale = at(c, 154, 4, 0), .shift = at(c, 155, 4, 0), .dscale = at(c, 665, 4, 0), .dshift = at(c, 666, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3879,37 +4277,29 @@ static CUresult backward_0_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 697, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 698, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 153, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 483, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.1.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_29(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 486, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 697, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 664, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 697, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 698, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 153, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 483, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 484, 4, 0), .dx.rstd = at(c, 485, 4, 0), .dx.scale = at(c, 151, 4, 0), .dx.shift = at(c, 152, 4, 0), .x = {at(c, 486, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.1.0.1.bn.normalize.sums
-static CUresult backward_0_30(context *c, int lane) {
+static CUresult backward_0_29(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.1.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_30(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -3920,7 +4310,7 @@ static CUresult backward_0_31(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 483, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 698, e, 0), {0, 0, 48, 1}}, .y = {at(c, 699, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 484, 4, 0), .rstd = at(c, 485, 4, 0), .scale = at(c, 151, 4, 0), .shift = at(c, 152, 4, 0), .dscale = at(c, 662, 4, 0), .dshift = at(c, 663, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3932,35 +4322,31 @@ static CUresult backward_0_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 699, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 700, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 138368 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 479, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.1.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_33(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 482, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 699, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 661, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780))};
-    r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_128_2_4_41728_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.1.0.0.conv.bn.normalize.sums
+static CUresult backward_0_33(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 700, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0), .dscale = at(c, 659, 4, 0), .dshift = at(c, 660, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.1.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_34(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 700, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0), .dscale = at(c, 659, 4, 0), .dshift = at(c, 660, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 482, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 699, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3972,7 +4358,7 @@ static CUresult backward_0_35(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 479, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 700, e, 0), {0, 0, 128, 1}}, .y = {at(c, 701, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 480, 4, 0), .rstd = at(c, 481, 4, 0), .scale = at(c, 148, 4, 0), .shift = at(c, 149, 4, 0), .dscale = at(c, 659, 4, 0), .dshift = at(c, 660, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3983,8 +4369,8 @@ static CUresult backward_0_36(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 701, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 147, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 701, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 147, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
 }
@@ -3994,14 +4380,6 @@ static CUresult backward_0_37(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 701, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 658, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_128_9_1_n, lane, 36, 1, 1, 256, &a);
-  }
   return r;
 }
 
@@ -4012,51 +4390,47 @@ static CUresult backward_0_38(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 514, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .output = {at(c, 702, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 135808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 475, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
-    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.0.2.conv2d.weight_gradient
-static CUresult backward_0_39(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 478, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 514, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 656, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496))};
-    r = launch(c, k_weight_gradient_reduce_21_80_1_1_n, lane, 53, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2m.cls_stems.0.2.conv2d.bias_gradient
-static CUresult backward_0_40(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
-    r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_80_1_1_1_128_32_2_4_65024_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.0.1.1.bn.normalize.sums
+static CUresult backward_0_39(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 702, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 654, 4, 0), .dshift = at(c, 655, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.0.2.conv2d.weight_gradient
+static CUresult backward_0_40(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 478, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 514, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.cls_stems.0.2.conv2d.bias_gradient
 static CUresult backward_0_41(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 702, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 654, 4, 0), .dshift = at(c, 655, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 32), 396))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 64, 32), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 32), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4068,7 +4442,7 @@ static CUresult backward_0_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 475, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 702, e, 0), {0, 0, 24, 1}}, .y = {at(c, 703, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 476, 4, 0), .rstd = at(c, 477, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 654, 4, 0), .dshift = at(c, 655, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4080,35 +4454,31 @@ static CUresult backward_0_43(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 703, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 704, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 135104 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 471, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.0.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_44(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 474, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 703, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 653, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510))};
-    r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.0.1.0.conv.bn.normalize.sums
+static CUresult backward_0_44(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 704, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 651, 4, 0), .dshift = at(c, 652, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.0.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_45(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 704, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 651, 4, 0), .dshift = at(c, 652, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 474, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 703, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4120,7 +4490,7 @@ static CUresult backward_0_46(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 704, e, 0), {0, 0, 24, 1}}, .y = {at(c, 705, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 651, 4, 0), .dshift = at(c, 652, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4131,37 +4501,29 @@ static CUresult backward_0_47(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 705, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 706, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 139, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 467, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.0.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_48(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 470, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 705, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 650, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 705, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 706, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 139, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 467, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 468, 4, 0), .dx.rstd = at(c, 469, 4, 0), .dx.scale = at(c, 137, 4, 0), .dx.shift = at(c, 138, 4, 0), .x = {at(c, 470, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.0.0.1.bn.normalize.sums
-static CUresult backward_0_49(context *c, int lane) {
+static CUresult backward_0_48(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 706, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 648, 4, 0), .dshift = at(c, 649, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 706, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 648, 4, 0), .dshift = at(c, 649, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.0.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_49(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -4172,7 +4534,7 @@ static CUresult backward_0_50(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 467, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 706, e, 0), {0, 0, 24, 1}}, .y = {at(c, 707, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 468, 4, 0), .rstd = at(c, 469, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 648, 4, 0), .dshift = at(c, 649, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4184,35 +4546,31 @@ static CUresult backward_0_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 707, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 708, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 133760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 463, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.cls_stems.0.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_52(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 466, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 707, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 647, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120))};
-    r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.cls_stems.0.0.0.conv.bn.normalize.sums
+static CUresult backward_0_52(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 708, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 645, 4, 0), .dshift = at(c, 646, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.cls_stems.0.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_53(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 708, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 645, 4, 0), .dshift = at(c, 646, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 466, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 707, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4224,7 +4582,7 @@ static CUresult backward_0_54(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 463, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 708, e, 0), {0, 0, 64, 1}}, .y = {at(c, 709, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 464, 4, 0), .rstd = at(c, 465, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 645, 4, 0), .dshift = at(c, 646, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4235,8 +4593,8 @@ static CUresult backward_0_55(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 709, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 133, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 709, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 133, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4247,12 +4605,8 @@ static CUresult backward_0_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 709, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 644, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_64_9_1_n, lane, 18, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 650, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 644, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 24, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4263,56 +4617,48 @@ static CUresult backward_0_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 710, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 133376 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.2.2.conv2d.weight_gradient
-static CUresult backward_0_58(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 462, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 642, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336))};
-    r = launch(c, k_weight_gradient_reduce_85_4_1_1_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2m.box_stems.2.2.conv2d.bias_gradient
-static CUresult backward_0_59(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 710, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 133376 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 459, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_85_4_1_1_1_64_32_1_4_13568_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.2.1.1.bn.normalize.sums
+static CUresult backward_0_58(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.2.2.conv2d.weight_gradient
+static CUresult backward_0_59(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 462, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.box_stems.2.2.conv2d.bias_gradient
 static CUresult backward_0_60(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4324,7 +4670,7 @@ static CUresult backward_0_61(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 459, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 710, e, 0), {0, 0, 88, 1}}, .y = {at(c, 711, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 460, 4, 0), .rstd = at(c, 461, 4, 0), .scale = at(c, 129, 4, 0), .shift = at(c, 130, 4, 0), .dscale = at(c, 640, 4, 0), .dshift = at(c, 641, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4336,35 +4682,31 @@ static CUresult backward_0_62(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 711, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 712, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 125184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 455, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.2.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_63(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 458, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 711, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 639, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580))};
-    r = launch(c, k_weight_gradient_reduce_85_85_1_1_n, lane, 226, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_36352_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.2.1.0.conv.bn.normalize.sums
+static CUresult backward_0_63(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.2.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_64(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 458, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 711, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4376,7 +4718,7 @@ static CUresult backward_0_65(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 455, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 712, e, 0), {0, 0, 88, 1}}, .y = {at(c, 713, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 456, 4, 0), .rstd = at(c, 457, 4, 0), .scale = at(c, 126, 4, 0), .shift = at(c, 127, 4, 0), .dscale = at(c, 637, 4, 0), .dshift = at(c, 638, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4387,37 +4729,29 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 713, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 714, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 125, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 451, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0)};
-    r = launch(c, k_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.2.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_67(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 454, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 713, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 636, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_85_9_1_n, lane, 24, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 713, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 714, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 125, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 451, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 452, 4, 0), .dx.rstd = at(c, 453, 4, 0), .dx.scale = at(c, 123, 4, 0), .dx.shift = at(c, 124, 4, 0), .x = {at(c, 454, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.2.0.1.bn.normalize.sums
-static CUresult backward_0_68(context *c, int lane) {
+static CUresult backward_0_67(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.2.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_68(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -4428,7 +4762,7 @@ static CUresult backward_0_69(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 451, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 714, e, 0), {0, 0, 88, 1}}, .y = {at(c, 715, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 452, 4, 0), .rstd = at(c, 453, 4, 0), .scale = at(c, 123, 4, 0), .shift = at(c, 124, 4, 0), .dscale = at(c, 634, 4, 0), .dshift = at(c, 635, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4440,35 +4774,31 @@ static CUresult backward_0_70(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 715, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 716, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 103424 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 447, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.2.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_71(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 450, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 715, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 633, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192))};
-    r = launch(c, k_weight_gradient_reduce_256_85_1_1_n, lane, 680, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_64_2_4_42496_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.2.0.0.conv.bn.normalize.sums
+static CUresult backward_0_71(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 716, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0), .dscale = at(c, 631, 4, 0), .dshift = at(c, 632, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.2.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_72(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 716, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0), .dscale = at(c, 631, 4, 0), .dshift = at(c, 632, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 450, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 715, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
   }
   return r;
 }
@@ -4480,7 +4810,7 @@ static CUresult backward_0_73(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 447, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 716, e, 0), {0, 0, 256, 1}}, .y = {at(c, 717, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 448, 4, 0), .rstd = at(c, 449, 4, 0), .scale = at(c, 120, 4, 0), .shift = at(c, 121, 4, 0), .dscale = at(c, 631, 4, 0), .dshift = at(c, 632, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4491,8 +4821,8 @@ static CUresult backward_0_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 717, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 119, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 717, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 119, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_5(n, h, w)};
+    r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
 }
@@ -4502,14 +4832,6 @@ static CUresult backward_0_75(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 717, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 88)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_256_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 88), 2, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 630, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 88))};
-    r = launch(c, k_weight_gradient_reduce_1_256_9_1_n, lane, 72, 1, 1, 256, &a);
-  }
   return r;
 }
 
@@ -4519,56 +4841,48 @@ static CUresult backward_0_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 718, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 103232 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.1.2.conv2d.weight_gradient
-static CUresult backward_0_77(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 446, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 628, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966))};
-    r = launch(c, k_weight_gradient_reduce_42_4_1_1_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2m.box_stems.1.2.conv2d.bias_gradient
-static CUresult backward_0_78(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 718, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 103232 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 443, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_42_4_1_1_1_64_64_2_4_14592_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.1.1.1.bn.normalize.sums
+static CUresult backward_0_77(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.1.2.conv2d.weight_gradient
+static CUresult backward_0_78(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 446, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.box_stems.1.2.conv2d.bias_gradient
 static CUresult backward_0_79(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4580,7 +4894,7 @@ static CUresult backward_0_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 443, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 718, e, 0), {0, 0, 48, 1}}, .y = {at(c, 719, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 444, 4, 0), .rstd = at(c, 445, 4, 0), .scale = at(c, 115, 4, 0), .shift = at(c, 116, 4, 0), .dscale = at(c, 626, 4, 0), .dshift = at(c, 627, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4592,35 +4906,31 @@ static CUresult backward_0_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 719, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 720, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 101184 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 439, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.1.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_82(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 442, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 719, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 625, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377))};
-    r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35584_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.1.1.0.conv.bn.normalize.sums
+static CUresult backward_0_82(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.1.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_83(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 442, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 719, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4632,7 +4942,7 @@ static CUresult backward_0_84(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 439, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 720, e, 0), {0, 0, 48, 1}}, .y = {at(c, 721, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 440, 4, 0), .rstd = at(c, 441, 4, 0), .scale = at(c, 112, 4, 0), .shift = at(c, 113, 4, 0), .dscale = at(c, 623, 4, 0), .dshift = at(c, 624, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4643,37 +4953,29 @@ static CUresult backward_0_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 721, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 722, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 111, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 435, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.1.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_86(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 438, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 721, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 622, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 721, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 722, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 111, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 435, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 436, 4, 0), .dx.rstd = at(c, 437, 4, 0), .dx.scale = at(c, 109, 4, 0), .dx.shift = at(c, 110, 4, 0), .x = {at(c, 438, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.1.0.1.bn.normalize.sums
-static CUresult backward_0_87(context *c, int lane) {
+static CUresult backward_0_86(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.1.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_87(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -4684,7 +4986,7 @@ static CUresult backward_0_88(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 435, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 722, e, 0), {0, 0, 48, 1}}, .y = {at(c, 723, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 436, 4, 0), .rstd = at(c, 437, 4, 0), .scale = at(c, 109, 4, 0), .shift = at(c, 110, 4, 0), .dscale = at(c, 620, 4, 0), .dshift = at(c, 621, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4696,35 +4998,31 @@ static CUresult backward_0_89(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 723, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 724, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 95808 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 431, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.1.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_90(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 434, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 723, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 619, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780))};
-    r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_128_2_4_41728_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.1.0.0.conv.bn.normalize.sums
+static CUresult backward_0_90(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 724, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0), .dscale = at(c, 617, 4, 0), .dshift = at(c, 618, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.1.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_91(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 724, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0), .dscale = at(c, 617, 4, 0), .dshift = at(c, 618, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 434, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 723, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4736,7 +5034,7 @@ static CUresult backward_0_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 431, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 724, e, 0), {0, 0, 128, 1}}, .y = {at(c, 725, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 432, 4, 0), .rstd = at(c, 433, 4, 0), .scale = at(c, 106, 4, 0), .shift = at(c, 107, 4, 0), .dscale = at(c, 617, 4, 0), .dshift = at(c, 618, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4747,8 +5045,8 @@ static CUresult backward_0_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 725, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 105, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 725, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 105, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
 }
@@ -4758,14 +5056,6 @@ static CUresult backward_0_94(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 725, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 616, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_128_9_1_n, lane, 36, 1, 1, 256, &a);
-  }
   return r;
 }
 
@@ -4775,56 +5065,48 @@ static CUresult backward_0_95(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 726, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 95680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.0.2.conv2d.weight_gradient
-static CUresult backward_0_96(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 430, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 614, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932))};
-    r = launch(c, k_weight_gradient_reduce_21_4_1_1_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2m.box_stems.0.2.conv2d.bias_gradient
-static CUresult backward_0_97(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 726, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 95680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 427, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_21_4_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.0.1.1.bn.normalize.sums
+static CUresult backward_0_96(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.0.2.conv2d.weight_gradient
+static CUresult backward_0_97(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 430, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.box_stems.0.2.conv2d.bias_gradient
 static CUresult backward_0_98(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4836,7 +5118,7 @@ static CUresult backward_0_99(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 427, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 726, e, 0), {0, 0, 24, 1}}, .y = {at(c, 727, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 428, 4, 0), .rstd = at(c, 429, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 612, 4, 0), .dshift = at(c, 613, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4848,35 +5130,31 @@ static CUresult backward_0_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 727, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 728, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 94976 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 423, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.0.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_101(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 426, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 727, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 611, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510))};
-    r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.0.1.0.conv.bn.normalize.sums
+static CUresult backward_0_101(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 728, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 609, 4, 0), .dshift = at(c, 610, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.0.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_102(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 728, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 609, 4, 0), .dshift = at(c, 610, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 426, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 727, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_23(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4888,7 +5166,7 @@ static CUresult backward_0_103(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 423, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 728, e, 0), {0, 0, 24, 1}}, .y = {at(c, 729, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 424, 4, 0), .rstd = at(c, 425, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 609, 4, 0), .dshift = at(c, 610, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4899,37 +5177,29 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 729, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 730, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 419, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.0.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_105(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 422, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 729, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 608, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 729, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 730, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 97, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 419, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 420, 4, 0), .dx.rstd = at(c, 421, 4, 0), .dx.scale = at(c, 95, 4, 0), .dx.shift = at(c, 96, 4, 0), .x = {at(c, 422, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.0.0.1.bn.normalize.sums
-static CUresult backward_0_106(context *c, int lane) {
+static CUresult backward_0_105(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 730, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 606, 4, 0), .dshift = at(c, 607, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 730, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 606, 4, 0), .dshift = at(c, 607, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.0.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_106(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -4940,7 +5210,7 @@ static CUresult backward_0_107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 419, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 730, e, 0), {0, 0, 24, 1}}, .y = {at(c, 731, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 420, 4, 0), .rstd = at(c, 421, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 606, 4, 0), .dshift = at(c, 607, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4952,35 +5222,31 @@ static CUresult backward_0_108(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 731, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 732, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 93632 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 415, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.box_stems.0.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_109(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 418, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 731, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 605, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120))};
-    r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.box_stems.0.0.0.conv.bn.normalize.sums
+static CUresult backward_0_109(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 732, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 603, 4, 0), .dshift = at(c, 604, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.0.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_110(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 732, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 603, 4, 0), .dshift = at(c, 604, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 418, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 731, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4992,7 +5258,7 @@ static CUresult backward_0_111(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 415, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 732, e, 0), {0, 0, 64, 1}}, .y = {at(c, 733, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 416, 4, 0), .rstd = at(c, 417, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 603, 4, 0), .dshift = at(c, 604, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5003,8 +5269,8 @@ static CUresult backward_0_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 733, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 91, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 733, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 91, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_25(n, h, w)};
+    r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5014,14 +5280,6 @@ static CUresult backward_0_113(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 733, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 602, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_64_9_1_n, lane, 18, 1, 1, 256, &a);
-  }
   return r;
 }
 
@@ -5031,56 +5289,48 @@ static CUresult backward_0_114(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .output = {at(c, 734, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 85952 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_80_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.2.2.conv2d.weight_gradient
-static CUresult backward_0_115(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 414, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 516, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 600, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616))};
-    r = launch(c, k_weight_gradient_reduce_85_80_1_1_n, lane, 213, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2o.cls_stems.2.2.conv2d.bias_gradient
-static CUresult backward_0_116(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .output = {at(c, 734, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 85952 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 411, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_85_80_1_1_1_64_32_1_4_36352_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.2.1.1.bn.normalize.sums
+static CUresult backward_0_115(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.2.2.conv2d.weight_gradient
+static CUresult backward_0_116(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 414, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 516, e, 25 * h * w / 16), 105 * h * w / 64, 5 * w / 2, 80, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.cls_stems.2.2.conv2d.bias_gradient
 static CUresult backward_0_117(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 25 * h * w / 16), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 1024, 80}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5092,7 +5342,7 @@ static CUresult backward_0_118(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 411, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 734, e, 0), {0, 0, 88, 1}}, .y = {at(c, 735, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 412, 4, 0), .rstd = at(c, 413, 4, 0), .scale = at(c, 87, 4, 0), .shift = at(c, 88, 4, 0), .dscale = at(c, 598, 4, 0), .dshift = at(c, 599, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5104,35 +5354,31 @@ static CUresult backward_0_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 735, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 736, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 77760 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 407, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.2.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_120(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 410, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 735, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 597, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580))};
-    r = launch(c, k_weight_gradient_reduce_85_85_1_1_n, lane, 226, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_36352_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.2.1.0.conv.bn.normalize.sums
+static CUresult backward_0_120(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.2.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_121(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 410, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 735, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
   }
   return r;
 }
@@ -5144,7 +5390,7 @@ static CUresult backward_0_122(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 407, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 736, e, 0), {0, 0, 88, 1}}, .y = {at(c, 737, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 408, 4, 0), .rstd = at(c, 409, 4, 0), .scale = at(c, 84, 4, 0), .shift = at(c, 85, 4, 0), .dscale = at(c, 595, 4, 0), .dshift = at(c, 596, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5155,37 +5401,29 @@ static CUresult backward_0_123(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 737, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 738, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 83, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 403, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0)};
-    r = launch(c, k_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.2.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_124(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 406, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 737, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 594, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_85_9_1_n, lane, 24, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 737, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 738, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 83, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 403, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 404, 4, 0), .dx.rstd = at(c, 405, 4, 0), .dx.scale = at(c, 81, 4, 0), .dx.shift = at(c, 82, 4, 0), .x = {at(c, 406, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.2.0.1.bn.normalize.sums
-static CUresult backward_0_125(context *c, int lane) {
+static CUresult backward_0_124(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.2.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_125(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -5196,7 +5434,7 @@ static CUresult backward_0_126(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 403, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 738, e, 0), {0, 0, 88, 1}}, .y = {at(c, 739, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 404, 4, 0), .rstd = at(c, 405, 4, 0), .scale = at(c, 81, 4, 0), .shift = at(c, 82, 4, 0), .dscale = at(c, 592, 4, 0), .dshift = at(c, 593, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5208,35 +5446,31 @@ static CUresult backward_0_127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 739, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 740, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 56000 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 399, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.2.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_128(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 402, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 739, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 591, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192))};
-    r = launch(c, k_weight_gradient_reduce_256_85_1_1_n, lane, 680, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_64_2_4_42496_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.2.0.0.conv.bn.normalize.sums
+static CUresult backward_0_128(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 740, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0), .dscale = at(c, 589, 4, 0), .dshift = at(c, 590, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.2.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_129(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 740, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0), .dscale = at(c, 589, 4, 0), .dshift = at(c, 590, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 402, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 739, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_29(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
   }
   return r;
 }
@@ -5248,7 +5482,7 @@ static CUresult backward_0_130(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 399, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 740, e, 0), {0, 0, 256, 1}}, .y = {at(c, 741, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 400, 4, 0), .rstd = at(c, 401, 4, 0), .scale = at(c, 78, 4, 0), .shift = at(c, 79, 4, 0), .dscale = at(c, 589, 4, 0), .dshift = at(c, 590, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5259,8 +5493,8 @@ static CUresult backward_0_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 741, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 77, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 741, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 77, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
 }
@@ -5271,12 +5505,8 @@ static CUresult backward_0_132(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 741, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 88)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_256_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 88), 2, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 588, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 88))};
-    r = launch(c, k_weight_gradient_reduce_1_256_9_1_n, lane, 72, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 594, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 588, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5287,56 +5517,48 @@ static CUresult backward_0_133(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .output = {at(c, 742, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 52160 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_42_80_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.1.2.conv2d.weight_gradient
-static CUresult backward_0_134(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 398, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 516, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 586, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248))};
-    r = launch(c, k_weight_gradient_reduce_42_80_1_1_n, lane, 105, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2o.cls_stems.1.2.conv2d.bias_gradient
-static CUresult backward_0_135(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512))};
-    r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .output = {at(c, 742, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 52160 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 395, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_42_80_1_1_1_64_64_2_4_42496_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.1.1.1.bn.normalize.sums
+static CUresult backward_0_134(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.1.2.conv2d.weight_gradient
+static CUresult backward_0_135(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 398, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 516, e, 5 * h * w / 4), 105 * h * w / 64, 5 * w, 80, 1}, .partial = kept(c, lane) + kept_30(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.cls_stems.1.2.conv2d.bias_gradient
 static CUresult backward_0_136(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 256, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 4), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 256, 80}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 32), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5348,7 +5570,7 @@ static CUresult backward_0_137(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 395, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 742, e, 0), {0, 0, 48, 1}}, .y = {at(c, 743, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 396, 4, 0), .rstd = at(c, 397, 4, 0), .scale = at(c, 73, 4, 0), .shift = at(c, 74, 4, 0), .dscale = at(c, 584, 4, 0), .dshift = at(c, 585, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5360,35 +5582,35 @@ static CUresult backward_0_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 743, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 744, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 50112 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 391, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.1.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_139(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 394, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 743, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 583, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377))};
-    r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35584_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.1.1.0.conv.bn.normalize.sums
+static CUresult backward_0_139(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.1.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_140(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 394, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 743, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_31(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 14, .entry = {{kept(c, lane), at(c, 684, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616)), 6800, 85, 80, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 681, 4, 0), 27, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 675, 4, 0), 56, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 656, 4, 0), 141, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496)), 1680, 21, 80, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 653, 4, 0), 194, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 642, 4, 0), 208, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 633, 4, 0), 211, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 614, 4, 0), 296, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 611, 4, 0), 299, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 600, 4, 0), 313, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616)), 6800, 85, 80, 1, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 597, 4, 0), 340, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 591, 4, 0), 369, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_30(n, h, w), at(c, 586, 4, 0), 454, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248)), 3360, 42, 80, 1, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 583, 4, 0), 481, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 495, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5400,7 +5622,7 @@ static CUresult backward_0_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 391, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 744, e, 0), {0, 0, 48, 1}}, .y = {at(c, 745, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 392, 4, 0), .rstd = at(c, 393, 4, 0), .scale = at(c, 70, 4, 0), .shift = at(c, 71, 4, 0), .dscale = at(c, 581, 4, 0), .dshift = at(c, 582, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5411,37 +5633,29 @@ static CUresult backward_0_142(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 745, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 746, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 69, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 387, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.1.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_143(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 390, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 745, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 580, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 745, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 746, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 69, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 387, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 388, 4, 0), .dx.rstd = at(c, 389, 4, 0), .dx.scale = at(c, 67, 4, 0), .dx.shift = at(c, 68, 4, 0), .x = {at(c, 390, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.1.0.1.bn.normalize.sums
-static CUresult backward_0_144(context *c, int lane) {
+static CUresult backward_0_143(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.1.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_144(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -5452,7 +5666,7 @@ static CUresult backward_0_145(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 387, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 746, e, 0), {0, 0, 48, 1}}, .y = {at(c, 747, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 388, 4, 0), .rstd = at(c, 389, 4, 0), .scale = at(c, 67, 4, 0), .shift = at(c, 68, 4, 0), .dscale = at(c, 578, 4, 0), .dshift = at(c, 579, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5464,35 +5678,31 @@ static CUresult backward_0_146(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 747, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 748, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 44736 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 383, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.1.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_147(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 386, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 747, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 577, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780))};
-    r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_128_2_4_41728_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.1.0.0.conv.bn.normalize.sums
+static CUresult backward_0_147(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 748, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0), .dscale = at(c, 575, 4, 0), .dshift = at(c, 576, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.1.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_148(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 748, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0), .dscale = at(c, 575, 4, 0), .dshift = at(c, 576, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 386, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 747, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_26(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5504,7 +5714,7 @@ static CUresult backward_0_149(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 383, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 748, e, 0), {0, 0, 128, 1}}, .y = {at(c, 749, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 384, 4, 0), .rstd = at(c, 385, 4, 0), .scale = at(c, 64, 4, 0), .shift = at(c, 65, 4, 0), .dscale = at(c, 575, 4, 0), .dshift = at(c, 576, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5515,8 +5725,8 @@ static CUresult backward_0_150(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 749, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 63, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 749, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 63, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
 }
@@ -5527,12 +5737,8 @@ static CUresult backward_0_151(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 749, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 574, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_128_9_1_n, lane, 36, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 622, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 616, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 574, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 78, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5543,56 +5749,48 @@ static CUresult backward_0_152(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .output = {at(c, 750, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 42176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_80_1_1_1_128_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.0.2.conv2d.weight_gradient
-static CUresult backward_0_153(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 382, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 516, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 572, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496))};
-    r = launch(c, k_weight_gradient_reduce_21_80_1_1_n, lane, 53, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2o.cls_stems.0.2.conv2d.bias_gradient
-static CUresult backward_0_154(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
-    r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 516, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .output = {at(c, 750, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 42176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 379, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_21_80_1_1_1_128_32_2_4_65024_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.0.1.1.bn.normalize.sums
+static CUresult backward_0_153(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.0.2.conv2d.weight_gradient
+static CUresult backward_0_154(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 382, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 516, e, 0), 105 * h * w / 64, 10 * w, 80, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_80_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.cls_stems.0.2.conv2d.bias_gradient
 static CUresult backward_0_155(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 32), 396))};
+    r = launch(c, k_channel_sum_partial_3_80_8_16_e, lane, smaller(ceiling(n * h * w / 64, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 105 * h * w / 64, 80, 1}}, .extent = {1, n, h * w / 64, 80}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 32), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5604,7 +5802,7 @@ static CUresult backward_0_156(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 379, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 750, e, 0), {0, 0, 24, 1}}, .y = {at(c, 751, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 380, 4, 0), .rstd = at(c, 381, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 570, 4, 0), .dshift = at(c, 571, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5616,35 +5814,31 @@ static CUresult backward_0_157(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 751, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 752, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 41472 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 375, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.0.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_158(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 378, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 751, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 569, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510))};
-    r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.0.1.0.conv.bn.normalize.sums
+static CUresult backward_0_158(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 752, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 567, 4, 0), .dshift = at(c, 568, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.0.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_159(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 752, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 567, 4, 0), .dshift = at(c, 568, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 378, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 751, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_35(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5656,7 +5850,7 @@ static CUresult backward_0_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 375, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 752, e, 0), {0, 0, 24, 1}}, .y = {at(c, 753, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 376, 4, 0), .rstd = at(c, 377, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 567, 4, 0), .dshift = at(c, 568, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5667,36 +5861,32 @@ static CUresult backward_0_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 753, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 754, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 55, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 371, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.0.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_162(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 374, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 753, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 566, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 753, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 754, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 55, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 371, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 372, 4, 0), .dx.rstd = at(c, 373, 4, 0), .dx.scale = at(c, 53, 4, 0), .dx.shift = at(c, 54, 4, 0), .x = {at(c, 374, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.0.0.1.bn.normalize.sums
+static CUresult backward_0_162(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 754, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 564, 4, 0), .dshift = at(c, 565, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.0.1.0.conv.conv.conv2d.weight_gradient
 static CUresult backward_0_163(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 754, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 564, 4, 0), .dshift = at(c, 565, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 566, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5708,7 +5898,7 @@ static CUresult backward_0_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 371, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 754, e, 0), {0, 0, 24, 1}}, .y = {at(c, 755, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 372, 4, 0), .rstd = at(c, 373, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 564, 4, 0), .dshift = at(c, 565, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5720,35 +5910,31 @@ static CUresult backward_0_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 755, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 756, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 40128 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 367, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.0.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_166(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 370, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 755, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 563, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120))};
-    r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.cls_stems.0.0.0.conv.bn.normalize.sums
+static CUresult backward_0_166(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 756, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 561, 4, 0), .dshift = at(c, 562, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.0.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_167(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 756, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 561, 4, 0), .dshift = at(c, 562, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 370, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 755, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_33(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5760,7 +5946,7 @@ static CUresult backward_0_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 367, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 756, e, 0), {0, 0, 64, 1}}, .y = {at(c, 757, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 368, 4, 0), .rstd = at(c, 369, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 561, 4, 0), .dshift = at(c, 562, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5771,8 +5957,8 @@ static CUresult backward_0_169(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 757, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 49, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 757, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 49, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_27(n, h, w)};
+    r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5783,12 +5969,8 @@ static CUresult backward_0_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 757, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 560, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_64_9_1_n, lane, 18, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 636, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 608, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 602, 4, 0), 12, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_27(n, h, w), at(c, 560, 4, 0), 30, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5799,56 +5981,48 @@ static CUresult backward_0_171(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 758, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 39744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_85_4_1_1_1_64_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.2.2.conv2d.weight_gradient
-static CUresult backward_0_172(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 366, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 558, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336))};
-    r = launch(c, k_weight_gradient_reduce_85_4_1_1_n, lane, 11, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2o.box_stems.2.2.conv2d.bias_gradient
-static CUresult backward_0_173(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .output = {at(c, 758, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 39744 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 363, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_85_4_1_1_1_64_32_1_4_13568_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.2.1.1.bn.normalize.sums
+static CUresult backward_0_172(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.2.2.conv2d.weight_gradient
+static CUresult backward_0_173(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 366, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_36(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.2.2.conv2d.bias_gradient
 static CUresult backward_0_174(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_85_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5860,7 +6034,7 @@ static CUresult backward_0_175(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 363, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 758, e, 0), {0, 0, 88, 1}}, .y = {at(c, 759, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 364, 4, 0), .rstd = at(c, 365, 4, 0), .scale = at(c, 45, 4, 0), .shift = at(c, 46, 4, 0), .dscale = at(c, 556, 4, 0), .dshift = at(c, 557, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5872,35 +6046,35 @@ static CUresult backward_0_176(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 759, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 760, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = c->packed + 31552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 359, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0)};
-    r = launch(c, k_convolution_e_shape_85_85_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 3, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.2.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_177(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 362, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 759, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 555, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580))};
-    r = launch(c, k_weight_gradient_reduce_85_85_1_1_n, lane, 226, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_36352_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.2.1.0.conv.bn.normalize.sums
+static CUresult backward_0_177(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.2.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_178(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 362, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 759, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_37(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 12, .entry = {{kept(c, lane), at(c, 670, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248)), 3360, 42, 80, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 667, 4, 0), 27, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 661, 4, 0), 41, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 647, 4, 0), 83, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 639, 4, 0), 125, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 628, 4, 0), 154, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 625, 4, 0), 160, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 619, 4, 0), 174, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 605, 4, 0), 216, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_26(n, h, w), at(c, 577, 4, 0), 258, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_33(n, h, w), at(c, 563, 4, 0), 300, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_37(n, h, w), at(c, 555, 4, 0), 342, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 371, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5912,7 +6086,7 @@ static CUresult backward_0_179(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 359, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 760, e, 0), {0, 0, 88, 1}}, .y = {at(c, 761, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 360, 4, 0), .rstd = at(c, 361, 4, 0), .scale = at(c, 42, 4, 0), .shift = at(c, 43, 4, 0), .dscale = at(c, 553, 4, 0), .dshift = at(c, 554, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5923,37 +6097,29 @@ static CUresult backward_0_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 761, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 762, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight = at(c, 41, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 355, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0)};
-    r = launch(c, k_depthwise_85_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.2.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_181(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 358, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 761, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_85_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 552, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_85_9_1_n, lane, 24, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 761, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 762, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 41, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 355, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 356, 4, 0), .dx.rstd = at(c, 357, 4, 0), .dx.scale = at(c, 39, 4, 0), .dx.shift = at(c, 40, 4, 0), .x = {at(c, 358, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_19(n, h, w)};
+    r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.2.0.1.bn.normalize.sums
-static CUresult backward_0_182(context *c, int lane) {
+static CUresult backward_0_181(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_normalize_reduce_finish_85, lane, 11, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88))};
+    r = launch(c, k_normalize_reduce_finish, lane, 11, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.2.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_182(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -5964,7 +6130,7 @@ static CUresult backward_0_183(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 355, e, 0), {0, 0, 88, 1}}, .dy = {at(c, 762, e, 0), {0, 0, 88, 1}}, .y = {at(c, 763, e, 0), {0, 0, 88, 1}}, .extent = {1, 1, n * h * w / 1024, 85}, .mean = at(c, 356, 4, 0), .rstd = at(c, 357, 4, 0), .scale = at(c, 39, 4, 0), .shift = at(c, 40, 4, 0), .dscale = at(c, 550, 4, 0), .dshift = at(c, 551, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 11, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_85_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 23), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5976,35 +6142,31 @@ static CUresult backward_0_184(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 763, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .output = {at(c, 764, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 9792 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 351, e, 0), h * w / 4, 8 * w, 256, 1}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0)};
-    r = launch(c, k_convolution_e_shape_256_85_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.2.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_185(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 354, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 763, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_85_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 549, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192))};
-    r = launch(c, k_weight_gradient_reduce_256_85_1_1_n, lane, 680, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_85_1_1_1_64_64_2_4_42496_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.2.0.0.conv.bn.normalize.sums
+static CUresult backward_0_185(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 764, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0), .dscale = at(c, 547, 4, 0), .dshift = at(c, 548, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 32, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.2.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_186(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 764, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0), .dscale = at(c, 547, 4, 0), .dshift = at(c, 548, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_256, lane, 32, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 354, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 763, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_39(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
   }
   return r;
 }
@@ -6016,7 +6178,7 @@ static CUresult backward_0_187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 351, e, 0), {0, 0, 256, 1}}, .dy = {at(c, 764, e, 0), {0, 0, 256, 1}}, .y = {at(c, 765, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 256}, .mean = at(c, 352, 4, 0), .rstd = at(c, 353, 4, 0), .scale = at(c, 36, 4, 0), .shift = at(c, 37, 4, 0), .dscale = at(c, 547, 4, 0), .dshift = at(c, 548, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 32, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6027,8 +6189,8 @@ static CUresult backward_0_188(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 765, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = at(c, 35, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_256_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 4, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 765, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 513, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 35, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_41(n, h, w)};
+    r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
 }
@@ -6039,12 +6201,8 @@ static CUresult backward_0_189(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 765, e, 0), h * w / 4, 8 * w, 256, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 88)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_256_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 88), 2, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 546, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 88))};
-    r = launch(c, k_weight_gradient_reduce_1_256_9_1_n, lane, 72, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 678, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 672, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 630, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 552, 4, 0), 78, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_41(n, h, w), at(c, 546, 4, 0), 84, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 120, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6056,51 +6214,47 @@ static CUresult backward_0_190(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .output = {at(c, 766, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 9600 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 347, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0)};
-    r = launch(c, k_convolution_e_shape_42_4_1_1_1_64_64_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.1.2.conv2d.weight_gradient
-static CUresult backward_0_191(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 350, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 544, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966))};
-    r = launch(c, k_weight_gradient_reduce_42_4_1_1_n, lane, 6, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2o.box_stems.1.2.conv2d.bias_gradient
-static CUresult backward_0_192(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_4_1_1_1_64_64_2_4_14592_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.1.1.1.bn.normalize.sums
+static CUresult backward_0_191(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.1.2.conv2d.weight_gradient
+static CUresult backward_0_192(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 350, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.1.2.conv2d.bias_gradient
 static CUresult backward_0_193(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6112,7 +6266,7 @@ static CUresult backward_0_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 347, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 766, e, 0), {0, 0, 48, 1}}, .y = {at(c, 767, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 348, 4, 0), .rstd = at(c, 349, 4, 0), .scale = at(c, 31, 4, 0), .shift = at(c, 32, 4, 0), .dscale = at(c, 542, 4, 0), .dshift = at(c, 543, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6124,35 +6278,31 @@ static CUresult backward_0_195(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 767, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 768, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = c->packed + 7552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 343, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.1.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_196(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 346, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 767, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 541, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377))};
-    r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_64_64_2_4_35584_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.1.1.0.conv.bn.normalize.sums
+static CUresult backward_0_196(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.1.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_197(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 346, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 767, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_44(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6164,7 +6314,7 @@ static CUresult backward_0_198(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 343, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 768, e, 0), {0, 0, 48, 1}}, .y = {at(c, 769, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 344, 4, 0), .rstd = at(c, 345, 4, 0), .scale = at(c, 28, 4, 0), .shift = at(c, 29, 4, 0), .dscale = at(c, 539, 4, 0), .dshift = at(c, 540, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6175,37 +6325,29 @@ static CUresult backward_0_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 769, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 770, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight = at(c, 27, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 339, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.1.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_200(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 342, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 769, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 538, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 769, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 770, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 27, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 339, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 340, 4, 0), .dx.rstd = at(c, 341, 4, 0), .dx.scale = at(c, 25, 4, 0), .dx.shift = at(c, 26, 4, 0), .x = {at(c, 342, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
+    r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.1.0.1.bn.normalize.sums
-static CUresult backward_0_201(context *c, int lane) {
+static CUresult backward_0_200(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.1.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_201(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -6216,7 +6358,7 @@ static CUresult backward_0_202(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 339, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 770, e, 0), {0, 0, 48, 1}}, .y = {at(c, 771, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 256, 42}, .mean = at(c, 340, 4, 0), .rstd = at(c, 341, 4, 0), .scale = at(c, 25, 4, 0), .shift = at(c, 26, 4, 0), .dscale = at(c, 536, 4, 0), .dshift = at(c, 537, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_2_e_e_e, lane, ceiling(n * h * w / 256, 84), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6228,35 +6370,35 @@ static CUresult backward_0_203(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 771, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .output = {at(c, 772, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = c->packed + 2176 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 335, e, 0), h * w / 2, 8 * w, 128, 1}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.1.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_204(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 338, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 771, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 535, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780))};
-    r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_128_2_4_41728_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.1.0.0.conv.bn.normalize.sums
+static CUresult backward_0_204(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 772, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0), .dscale = at(c, 533, 4, 0), .dshift = at(c, 534, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.1.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_205(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 772, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0), .dscale = at(c, 533, 4, 0), .dshift = at(c, 534, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 338, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 771, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_42(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 572, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496)), 1680, 21, 80, 1, 0}, {kept(c, lane) + kept_35(n, h, w), at(c, 569, 4, 0), 53, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_36(n, h, w), at(c, 558, 4, 0), 67, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 549, 4, 0), 70, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_42(n, h, w), at(c, 535, 4, 0), 155, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 197, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6268,7 +6410,7 @@ static CUresult backward_0_206(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 335, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 772, e, 0), {0, 0, 128, 1}}, .y = {at(c, 773, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 256, 128}, .mean = at(c, 336, 4, 0), .rstd = at(c, 337, 4, 0), .scale = at(c, 22, 4, 0), .shift = at(c, 23, 4, 0), .dscale = at(c, 533, 4, 0), .dshift = at(c, 534, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e, lane, ceiling(n * h * w / 256, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6279,8 +6421,8 @@ static CUresult backward_0_207(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 773, e, 0), h * w / 2, 8 * w, 128, 1}, .output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .weight = at(c, 21, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 2, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 773, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 512, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 21, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_46(n, h, w)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
 }
@@ -6291,12 +6433,8 @@ static CUresult backward_0_208(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 773, e, 0), h * w / 2, 8 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 532, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_128_9_1_n, lane, 36, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 664, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 658, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 538, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_46(n, h, w), at(c, 532, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 84, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6307,56 +6445,48 @@ static CUresult backward_0_209(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 774, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 2048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_4_1_1_1_128_32_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.0.2.conv2d.weight_gradient
-static CUresult backward_0_210(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 334, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 530, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932))};
-    r = launch(c, k_weight_gradient_reduce_21_4_1_1_n, lane, 3, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2o.box_stems.0.2.conv2d.bias_gradient
-static CUresult backward_0_211(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512))};
-    r = launch(c, k_channel_sum_finish_4_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .output = {at(c, 774, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 2048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 331, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_21_4_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.0.1.1.bn.normalize.sums
+static CUresult backward_0_210(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.0.2.conv2d.weight_gradient
+static CUresult backward_0_211(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 334, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_45(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.0.2.conv2d.bias_gradient
 static CUresult backward_0_212(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6368,7 +6498,7 @@ static CUresult backward_0_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 331, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 774, e, 0), {0, 0, 24, 1}}, .y = {at(c, 775, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 332, 4, 0), .rstd = at(c, 333, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 528, 4, 0), .dshift = at(c, 529, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6380,35 +6510,31 @@ static CUresult backward_0_214(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 775, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 776, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 1344 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 327, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.0.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_215(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 330, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 775, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 527, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510))};
-    r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.0.1.0.conv.bn.normalize.sums
+static CUresult backward_0_215(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 776, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 525, 4, 0), .dshift = at(c, 526, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.0.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_216(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 776, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 525, 4, 0), .dshift = at(c, 526, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 330, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 775, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_49(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6420,7 +6546,7 @@ static CUresult backward_0_217(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 327, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 776, e, 0), {0, 0, 24, 1}}, .y = {at(c, 777, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 328, 4, 0), .rstd = at(c, 329, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 525, 4, 0), .dshift = at(c, 526, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6431,37 +6557,29 @@ static CUresult backward_0_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 777, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 778, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = at(c, 13, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 323, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.0.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_219(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 326, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 777, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 524, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 777, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 778, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 13, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 323, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 324, 4, 0), .dx.rstd = at(c, 325, 4, 0), .dx.scale = at(c, 11, 4, 0), .dx.shift = at(c, 12, 4, 0), .x = {at(c, 326, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.0.0.1.bn.normalize.sums
-static CUresult backward_0_220(context *c, int lane) {
+static CUresult backward_0_219(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 778, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 522, 4, 0), .dshift = at(c, 523, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 778, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 522, 4, 0), .dshift = at(c, 523, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.0.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_220(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -6472,7 +6590,7 @@ static CUresult backward_0_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 323, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 778, e, 0), {0, 0, 24, 1}}, .y = {at(c, 779, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 21}, .mean = at(c, 324, 4, 0), .rstd = at(c, 325, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 522, 4, 0), .dshift = at(c, 523, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_2_e_e_e, lane, ceiling(n * h * w / 64, 170), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6484,35 +6602,35 @@ static CUresult backward_0_222(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 779, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 780, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 319, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.box_stems.0.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_223(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 322, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 779, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 521, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120))};
-    r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.box_stems.0.0.0.conv.bn.normalize.sums
+static CUresult backward_0_223(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 780, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 519, 4, 0), .dshift = at(c, 520, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.0.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_224(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 780, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 519, 4, 0), .dshift = at(c, 520, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 322, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 779, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_50(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 544, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 541, 4, 0), 6, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_45(n, h, w), at(c, 530, 4, 0), 20, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_49(n, h, w), at(c, 527, 4, 0), 23, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_50(n, h, w), at(c, 521, 4, 0), 37, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 79, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6524,7 +6642,7 @@ static CUresult backward_0_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 319, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 780, e, 0), {0, 0, 64, 1}}, .y = {at(c, 781, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 320, 4, 0), .rstd = at(c, 321, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 519, 4, 0), .dshift = at(c, 520, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6535,8 +6653,8 @@ static CUresult backward_0_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 781, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .weight = at(c, 7, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 781, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 511, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 7, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_51(n, h, w)};
+    r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6547,12 +6665,8 @@ static CUresult backward_0_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 781, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 518, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_64_9_1_n, lane, 18, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 580, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 524, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_51(n, h, w), at(c, 518, 4, 0), 12, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 30, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6984,564 +7098,359 @@ static const struct reprise_step steps_forward_evaluation[] = {
 
 // The backward pass with cotangents for o2m_cls, o2m_box, o2o_cls, o2o_box.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 8, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
-    {reprise_launch, 1, 1, backward_0_1},
-    {reprise_signal, 1, 14, NULL},
-    {reprise_launch, 2, 2, backward_0_2},
-    {reprise_launch, 0, 3, backward_0_3},
+    {reprise_launch, 0, 1, backward_0_1},
+    {reprise_launch, 8, 2, backward_0_2},
+    {reprise_launch, 9, 3, backward_0_3},
     {reprise_launch, 0, 4, backward_0_4},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 5, backward_0_5},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 6, backward_0_6},
-    {reprise_signal, 1, 34, NULL},
-    {reprise_launch, 0, 7, backward_0_7},
+    {reprise_launch, 0, 6, backward_0_6},
+    {reprise_wait, 8, 0, NULL},
+    {reprise_launch, 8, 7, backward_0_7},
+    {reprise_signal, 8, 21, NULL},
     {reprise_launch, 0, 8, backward_0_8},
-    {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 9, backward_0_9},
-    {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 10, backward_0_10},
-    {reprise_signal, 1, 19, NULL},
+    {reprise_launch, 0, 10, backward_0_10},
     {reprise_launch, 0, 11, backward_0_11},
+    {reprise_signal, 0, 9, NULL},
     {reprise_launch, 0, 12, backward_0_12},
-    {reprise_signal, 0, 2, NULL},
+    {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 13, backward_0_13},
-    {reprise_wait, 1, 2, NULL},
-    {reprise_launch, 1, 14, backward_0_14},
-    {reprise_signal, 1, 23, NULL},
-    {reprise_launch, 0, 15, backward_0_15},
+    {reprise_signal, 0, 22, NULL},
+    {reprise_launch, 0, 14, backward_0_14},
+    {reprise_wait, 8, 1, NULL},
+    {reprise_launch, 8, 15, backward_0_15},
+    {reprise_signal, 8, 12, NULL},
     {reprise_launch, 0, 16, backward_0_16},
-    {reprise_signal, 0, 3, NULL},
+    {reprise_signal, 0, 10, NULL},
     {reprise_launch, 0, 17, backward_0_17},
-    {reprise_signal, 0, 17, NULL},
-    {reprise_wait, 1, 3, NULL},
-    {reprise_launch, 1, 18, backward_0_18},
-    {reprise_signal, 1, 27, NULL},
-    {reprise_launch, 3, 19, backward_0_19},
-    {reprise_launch, 4, 20, backward_0_20},
-    {reprise_signal, 4, 21, NULL},
-    {reprise_launch, 5, 21, backward_0_21},
-    {reprise_launch, 3, 22, backward_0_22},
-    {reprise_launch, 3, 23, backward_0_23},
-    {reprise_signal, 3, 4, NULL},
-    {reprise_launch, 3, 24, backward_0_24},
-    {reprise_wait, 4, 4, NULL},
-    {reprise_launch, 4, 25, backward_0_25},
-    {reprise_launch, 3, 26, backward_0_26},
-    {reprise_launch, 3, 27, backward_0_27},
-    {reprise_signal, 3, 5, NULL},
-    {reprise_launch, 3, 28, backward_0_28},
-    {reprise_wait, 4, 5, NULL},
-    {reprise_launch, 4, 29, backward_0_29},
-    {reprise_launch, 3, 30, backward_0_30},
-    {reprise_launch, 3, 31, backward_0_31},
-    {reprise_signal, 3, 6, NULL},
-    {reprise_launch, 3, 32, backward_0_32},
-    {reprise_wait, 4, 6, NULL},
-    {reprise_launch, 4, 33, backward_0_33},
-    {reprise_launch, 3, 34, backward_0_34},
-    {reprise_launch, 3, 35, backward_0_35},
-    {reprise_signal, 3, 7, NULL},
-    {reprise_launch, 3, 36, backward_0_36},
-    {reprise_signal, 3, 25, NULL},
-    {reprise_wait, 0, 7, NULL},
-    {reprise_launch, 0, 37, backward_0_37},
-    {reprise_signal, 0, 44, NULL},
-    {reprise_launch, 6, 38, backward_0_38},
-    {reprise_launch, 7, 39, backward_0_39},
-    {reprise_launch, 2, 40, backward_0_40},
-    {reprise_launch, 6, 41, backward_0_41},
-    {reprise_launch, 6, 42, backward_0_42},
-    {reprise_signal, 6, 8, NULL},
-    {reprise_launch, 6, 43, backward_0_43},
-    {reprise_wait, 2, 8, NULL},
+    {reprise_launch, 0, 18, backward_0_18},
+    {reprise_signal, 0, 15, NULL},
+    {reprise_launch, 1, 19, backward_0_19},
+    {reprise_launch, 1, 20, backward_0_20},
+    {reprise_launch, 9, 21, backward_0_21},
+    {reprise_launch, 9, 22, backward_0_22},
+    {reprise_launch, 1, 23, backward_0_23},
+    {reprise_signal, 1, 2, NULL},
+    {reprise_launch, 1, 24, backward_0_24},
+    {reprise_launch, 1, 25, backward_0_25},
+    {reprise_wait, 9, 2, NULL},
+    {reprise_launch, 9, 26, backward_0_26},
+    {reprise_signal, 9, 29, NULL},
+    {reprise_launch, 1, 27, backward_0_27},
+    {reprise_launch, 1, 28, backward_0_28},
+    {reprise_launch, 1, 29, backward_0_29},
+    {reprise_launch, 1, 30, backward_0_30},
+    {reprise_signal, 1, 28, NULL},
+    {reprise_launch, 1, 31, backward_0_31},
+    {reprise_signal, 1, 3, NULL},
+    {reprise_launch, 1, 32, backward_0_32},
+    {reprise_launch, 1, 33, backward_0_33},
+    {reprise_wait, 9, 3, NULL},
+    {reprise_launch, 9, 34, backward_0_34},
+    {reprise_signal, 9, 18, NULL},
+    {reprise_launch, 1, 35, backward_0_35},
+    {reprise_signal, 1, 16, NULL},
+    {reprise_launch, 1, 36, backward_0_36},
+    {reprise_signal, 1, 14, NULL},
+    {reprise_launch, 1, 37, backward_0_37},
+    {reprise_signal, 1, 31, NULL},
+    {reprise_launch, 2, 38, backward_0_38},
+    {reprise_launch, 2, 39, backward_0_39},
+    {reprise_launch, 8, 40, backward_0_40},
+    {reprise_signal, 8, 37, NULL},
+    {reprise_launch, 9, 41, backward_0_41},
+    {reprise_launch, 2, 42, backward_0_42},
+    {reprise_signal, 2, 4, NULL},
+    {reprise_launch, 2, 43, backward_0_43},
     {reprise_launch, 2, 44, backward_0_44},
-    {reprise_launch, 6, 45, backward_0_45},
-    {reprise_launch, 6, 46, backward_0_46},
-    {reprise_signal, 6, 9, NULL},
-    {reprise_launch, 6, 47, backward_0_47},
-    {reprise_wait, 2, 9, NULL},
+    {reprise_wait, 8, 4, NULL},
+    {reprise_launch, 8, 45, backward_0_45},
+    {reprise_signal, 8, 26, NULL},
+    {reprise_launch, 2, 46, backward_0_46},
+    {reprise_launch, 2, 47, backward_0_47},
     {reprise_launch, 2, 48, backward_0_48},
-    {reprise_signal, 2, 38, NULL},
-    {reprise_launch, 6, 49, backward_0_49},
-    {reprise_launch, 6, 50, backward_0_50},
-    {reprise_signal, 6, 10, NULL},
-    {reprise_launch, 6, 51, backward_0_51},
-    {reprise_signal, 6, 48, NULL},
+    {reprise_launch, 2, 49, backward_0_49},
+    {reprise_signal, 2, 24, NULL},
+    {reprise_launch, 2, 50, backward_0_50},
+    {reprise_signal, 2, 5, NULL},
+    {reprise_launch, 2, 51, backward_0_51},
+    {reprise_signal, 2, 35, NULL},
+    {reprise_launch, 2, 52, backward_0_52},
+    {reprise_wait, 9, 5, NULL},
+    {reprise_launch, 9, 53, backward_0_53},
+    {reprise_signal, 9, 36, NULL},
+    {reprise_launch, 2, 54, backward_0_54},
+    {reprise_signal, 2, 33, NULL},
+    {reprise_launch, 2, 55, backward_0_55},
+    {reprise_signal, 2, 20, NULL},
+    {reprise_launch, 2, 56, backward_0_56},
+    {reprise_launch, 3, 57, backward_0_57},
+    {reprise_launch, 3, 58, backward_0_58},
+    {reprise_launch, 8, 59, backward_0_59},
+    {reprise_launch, 8, 60, backward_0_60},
+    {reprise_launch, 3, 61, backward_0_61},
+    {reprise_signal, 3, 6, NULL},
+    {reprise_launch, 3, 62, backward_0_62},
+    {reprise_launch, 3, 63, backward_0_63},
+    {reprise_wait, 9, 6, NULL},
+    {reprise_launch, 9, 64, backward_0_64},
+    {reprise_signal, 9, 41, NULL},
+    {reprise_launch, 3, 65, backward_0_65},
+    {reprise_launch, 3, 66, backward_0_66},
+    {reprise_launch, 3, 67, backward_0_67},
+    {reprise_launch, 3, 68, backward_0_68},
+    {reprise_launch, 3, 69, backward_0_69},
+    {reprise_signal, 3, 7, NULL},
+    {reprise_launch, 3, 70, backward_0_70},
+    {reprise_launch, 3, 71, backward_0_71},
+    {reprise_wait, 8, 7, NULL},
+    {reprise_launch, 8, 72, backward_0_72},
+    {reprise_signal, 8, 44, NULL},
+    {reprise_launch, 3, 73, backward_0_73},
+    {reprise_signal, 3, 8, NULL},
+    {reprise_wait, 0, 8, NULL},
+    {reprise_launch, 0, 74, backward_0_74},
+    {reprise_signal, 0, 27, NULL},
+    {reprise_launch, 0, 75, backward_0_75},
+    {reprise_wait, 4, 9, NULL},
+    {reprise_launch, 4, 76, backward_0_76},
+    {reprise_launch, 4, 77, backward_0_77},
+    {reprise_launch, 9, 78, backward_0_78},
+    {reprise_launch, 8, 79, backward_0_79},
     {reprise_wait, 4, 10, NULL},
-    {reprise_launch, 4, 52, backward_0_52},
-    {reprise_launch, 6, 53, backward_0_53},
-    {reprise_launch, 6, 54, backward_0_54},
-    {reprise_signal, 6, 11, NULL},
-    {reprise_launch, 6, 55, backward_0_55},
-    {reprise_signal, 6, 32, NULL},
-    {reprise_wait, 0, 11, NULL},
-    {reprise_launch, 0, 56, backward_0_56},
-    {reprise_launch, 5, 57, backward_0_57},
-    {reprise_signal, 5, 12, NULL},
-    {reprise_launch, 7, 58, backward_0_58},
-    {reprise_launch, 5, 59, backward_0_59},
-    {reprise_wait, 7, 12, NULL},
-    {reprise_launch, 7, 60, backward_0_60},
-    {reprise_launch, 7, 61, backward_0_61},
-    {reprise_signal, 7, 13, NULL},
-    {reprise_launch, 7, 62, backward_0_62},
-    {reprise_wait, 5, 13, NULL},
-    {reprise_launch, 5, 63, backward_0_63},
-    {reprise_launch, 7, 64, backward_0_64},
-    {reprise_wait, 7, 14, NULL},
-    {reprise_launch, 7, 65, backward_0_65},
-    {reprise_signal, 7, 15, NULL},
-    {reprise_launch, 7, 66, backward_0_66},
-    {reprise_wait, 5, 15, NULL},
-    {reprise_launch, 5, 67, backward_0_67},
-    {reprise_launch, 7, 68, backward_0_68},
-    {reprise_launch, 7, 69, backward_0_69},
-    {reprise_signal, 7, 16, NULL},
-    {reprise_launch, 7, 70, backward_0_70},
-    {reprise_wait, 2, 16, NULL},
-    {reprise_launch, 2, 71, backward_0_71},
-    {reprise_launch, 7, 72, backward_0_72},
-    {reprise_launch, 7, 73, backward_0_73},
-    {reprise_signal, 7, 18, NULL},
-    {reprise_wait, 7, 17, NULL},
-    {reprise_launch, 7, 74, backward_0_74},
-    {reprise_wait, 4, 18, NULL},
-    {reprise_launch, 4, 75, backward_0_75},
-    {reprise_wait, 5, 19, NULL},
-    {reprise_launch, 5, 76, backward_0_76},
-    {reprise_launch, 5, 77, backward_0_77},
-    {reprise_launch, 5, 78, backward_0_78},
-    {reprise_launch, 5, 79, backward_0_79},
-    {reprise_wait, 5, 3, NULL},
-    {reprise_launch, 5, 80, backward_0_80},
-    {reprise_signal, 5, 20, NULL},
-    {reprise_launch, 5, 81, backward_0_81},
-    {reprise_wait, 1, 20, NULL},
-    {reprise_launch, 1, 82, backward_0_82},
-    {reprise_launch, 5, 83, backward_0_83},
+    {reprise_launch, 4, 80, backward_0_80},
+    {reprise_signal, 4, 11, NULL},
+    {reprise_launch, 4, 81, backward_0_81},
+    {reprise_launch, 4, 82, backward_0_82},
+    {reprise_wait, 9, 11, NULL},
+    {reprise_launch, 9, 83, backward_0_83},
+    {reprise_launch, 4, 84, backward_0_84},
+    {reprise_launch, 4, 85, backward_0_85},
+    {reprise_launch, 4, 86, backward_0_86},
+    {reprise_launch, 4, 87, backward_0_87},
+    {reprise_launch, 4, 88, backward_0_88},
+    {reprise_signal, 4, 13, NULL},
+    {reprise_wait, 4, 12, NULL},
+    {reprise_launch, 4, 89, backward_0_89},
+    {reprise_launch, 4, 90, backward_0_90},
+    {reprise_wait, 9, 13, NULL},
+    {reprise_launch, 9, 91, backward_0_91},
+    {reprise_signal, 9, 49, NULL},
+    {reprise_launch, 4, 92, backward_0_92},
+    {reprise_signal, 4, 47, NULL},
+    {reprise_wait, 4, 14, NULL},
+    {reprise_launch, 4, 93, backward_0_93},
+    {reprise_launch, 4, 94, backward_0_94},
+    {reprise_wait, 3, 15, NULL},
+    {reprise_launch, 3, 95, backward_0_95},
+    {reprise_launch, 3, 96, backward_0_96},
+    {reprise_launch, 8, 97, backward_0_97},
+    {reprise_launch, 8, 98, backward_0_98},
+    {reprise_wait, 3, 16, NULL},
+    {reprise_launch, 3, 99, backward_0_99},
+    {reprise_signal, 3, 17, NULL},
+    {reprise_launch, 3, 100, backward_0_100},
+    {reprise_launch, 3, 101, backward_0_101},
+    {reprise_wait, 8, 17, NULL},
+    {reprise_launch, 8, 102, backward_0_102},
+    {reprise_launch, 3, 103, backward_0_103},
+    {reprise_launch, 3, 104, backward_0_104},
+    {reprise_launch, 3, 105, backward_0_105},
+    {reprise_launch, 3, 106, backward_0_106},
+    {reprise_launch, 3, 107, backward_0_107},
+    {reprise_signal, 3, 19, NULL},
+    {reprise_wait, 3, 18, NULL},
+    {reprise_launch, 3, 108, backward_0_108},
+    {reprise_launch, 3, 109, backward_0_109},
+    {reprise_wait, 9, 19, NULL},
+    {reprise_launch, 9, 110, backward_0_110},
+    {reprise_signal, 9, 54, NULL},
+    {reprise_launch, 3, 111, backward_0_111},
+    {reprise_signal, 3, 52, NULL},
+    {reprise_wait, 3, 20, NULL},
+    {reprise_launch, 3, 112, backward_0_112},
+    {reprise_launch, 3, 113, backward_0_113},
     {reprise_wait, 5, 21, NULL},
-    {reprise_launch, 5, 84, backward_0_84},
-    {reprise_signal, 5, 22, NULL},
-    {reprise_launch, 5, 85, backward_0_85},
-    {reprise_wait, 3, 22, NULL},
-    {reprise_launch, 3, 86, backward_0_86},
-    {reprise_signal, 3, 61, NULL},
-    {reprise_launch, 5, 87, backward_0_87},
-    {reprise_launch, 5, 88, backward_0_88},
-    {reprise_signal, 5, 24, NULL},
-    {reprise_wait, 5, 23, NULL},
-    {reprise_launch, 5, 89, backward_0_89},
-    {reprise_wait, 3, 24, NULL},
-    {reprise_launch, 3, 90, backward_0_90},
-    {reprise_signal, 3, 66, NULL},
-    {reprise_launch, 5, 91, backward_0_91},
-    {reprise_launch, 5, 92, backward_0_92},
-    {reprise_signal, 5, 26, NULL},
-    {reprise_wait, 5, 25, NULL},
-    {reprise_launch, 5, 93, backward_0_93},
-    {reprise_signal, 5, 46, NULL},
-    {reprise_wait, 3, 26, NULL},
-    {reprise_launch, 3, 94, backward_0_94},
-    {reprise_wait, 2, 17, NULL},
-    {reprise_wait, 2, 27, NULL},
-    {reprise_launch, 2, 95, backward_0_95},
-    {reprise_signal, 2, 28, NULL},
-    {reprise_launch, 2, 96, backward_0_96},
-    {reprise_launch, 1, 97, backward_0_97},
-    {reprise_wait, 4, 28, NULL},
-    {reprise_launch, 4, 98, backward_0_98},
-    {reprise_wait, 4, 7, NULL},
-    {reprise_launch, 4, 99, backward_0_99},
-    {reprise_signal, 4, 29, NULL},
-    {reprise_launch, 4, 100, backward_0_100},
-    {reprise_wait, 2, 29, NULL},
-    {reprise_launch, 2, 101, backward_0_101},
-    {reprise_launch, 4, 102, backward_0_102},
-    {reprise_launch, 4, 103, backward_0_103},
-    {reprise_signal, 4, 30, NULL},
-    {reprise_launch, 4, 104, backward_0_104},
-    {reprise_wait, 0, 30, NULL},
-    {reprise_launch, 0, 105, backward_0_105},
-    {reprise_signal, 0, 70, NULL},
-    {reprise_launch, 4, 106, backward_0_106},
-    {reprise_launch, 4, 107, backward_0_107},
-    {reprise_signal, 4, 31, NULL},
-    {reprise_launch, 4, 108, backward_0_108},
-    {reprise_wait, 0, 31, NULL},
-    {reprise_launch, 0, 109, backward_0_109},
-    {reprise_signal, 0, 74, NULL},
-    {reprise_launch, 4, 110, backward_0_110},
-    {reprise_launch, 4, 111, backward_0_111},
-    {reprise_signal, 4, 33, NULL},
-    {reprise_wait, 4, 32, NULL},
-    {reprise_launch, 4, 112, backward_0_112},
-    {reprise_signal, 4, 53, NULL},
-    {reprise_wait, 0, 33, NULL},
-    {reprise_launch, 0, 113, backward_0_113},
-    {reprise_wait, 7, 34, NULL},
-    {reprise_launch, 7, 114, backward_0_114},
-    {reprise_signal, 7, 35, NULL},
-    {reprise_launch, 1, 115, backward_0_115},
-    {reprise_launch, 7, 116, backward_0_116},
-    {reprise_wait, 1, 35, NULL},
-    {reprise_launch, 1, 117, backward_0_117},
-    {reprise_launch, 1, 118, backward_0_118},
-    {reprise_signal, 1, 36, NULL},
-    {reprise_launch, 1, 119, backward_0_119},
-    {reprise_wait, 7, 36, NULL},
-    {reprise_launch, 7, 120, backward_0_120},
-    {reprise_launch, 1, 121, backward_0_121},
-    {reprise_launch, 1, 122, backward_0_122},
-    {reprise_signal, 1, 37, NULL},
-    {reprise_launch, 1, 123, backward_0_123},
-    {reprise_wait, 6, 37, NULL},
-    {reprise_launch, 6, 124, backward_0_124},
-    {reprise_launch, 1, 125, backward_0_125},
-    {reprise_launch, 1, 126, backward_0_126},
-    {reprise_signal, 1, 39, NULL},
-    {reprise_wait, 1, 38, NULL},
-    {reprise_launch, 1, 127, backward_0_127},
-    {reprise_wait, 6, 39, NULL},
-    {reprise_launch, 6, 128, backward_0_128},
-    {reprise_launch, 1, 129, backward_0_129},
-    {reprise_launch, 1, 130, backward_0_130},
-    {reprise_signal, 1, 40, NULL},
-    {reprise_launch, 1, 131, backward_0_131},
-    {reprise_signal, 1, 59, NULL},
-    {reprise_wait, 3, 40, NULL},
-    {reprise_launch, 3, 132, backward_0_132},
-    {reprise_launch, 2, 133, backward_0_133},
-    {reprise_signal, 2, 41, NULL},
-    {reprise_launch, 7, 134, backward_0_134},
-    {reprise_signal, 7, 63, NULL},
-    {reprise_launch, 2, 135, backward_0_135},
-    {reprise_wait, 7, 41, NULL},
-    {reprise_launch, 7, 136, backward_0_136},
-    {reprise_launch, 7, 137, backward_0_137},
-    {reprise_signal, 7, 42, NULL},
-    {reprise_launch, 7, 138, backward_0_138},
-    {reprise_wait, 2, 42, NULL},
-    {reprise_launch, 2, 139, backward_0_139},
-    {reprise_launch, 7, 140, backward_0_140},
-    {reprise_launch, 7, 141, backward_0_141},
-    {reprise_signal, 7, 43, NULL},
-    {reprise_launch, 7, 142, backward_0_142},
-    {reprise_wait, 5, 43, NULL},
-    {reprise_launch, 5, 143, backward_0_143},
-    {reprise_launch, 7, 144, backward_0_144},
-    {reprise_launch, 7, 145, backward_0_145},
-    {reprise_signal, 7, 45, NULL},
-    {reprise_wait, 7, 25, NULL},
-    {reprise_wait, 7, 44, NULL},
-    {reprise_launch, 7, 146, backward_0_146},
-    {reprise_wait, 1, 45, NULL},
-    {reprise_launch, 1, 147, backward_0_147},
-    {reprise_launch, 7, 148, backward_0_148},
-    {reprise_wait, 7, 11, NULL},
-    {reprise_launch, 7, 149, backward_0_149},
-    {reprise_signal, 7, 47, NULL},
-    {reprise_wait, 7, 46, NULL},
-    {reprise_launch, 7, 150, backward_0_150},
-    {reprise_signal, 7, 67, NULL},
-    {reprise_wait, 1, 47, NULL},
-    {reprise_launch, 1, 151, backward_0_151},
-    {reprise_wait, 2, 48, NULL},
-    {reprise_launch, 2, 152, backward_0_152},
-    {reprise_signal, 2, 49, NULL},
-    {reprise_launch, 6, 153, backward_0_153},
-    {reprise_launch, 2, 154, backward_0_154},
-    {reprise_wait, 5, 49, NULL},
-    {reprise_launch, 5, 155, backward_0_155},
-    {reprise_launch, 5, 156, backward_0_156},
-    {reprise_signal, 5, 50, NULL},
-    {reprise_launch, 5, 157, backward_0_157},
-    {reprise_wait, 3, 50, NULL},
-    {reprise_launch, 3, 158, backward_0_158},
-    {reprise_launch, 5, 159, backward_0_159},
-    {reprise_launch, 5, 160, backward_0_160},
-    {reprise_signal, 5, 51, NULL},
-    {reprise_launch, 5, 161, backward_0_161},
-    {reprise_wait, 3, 51, NULL},
-    {reprise_launch, 3, 162, backward_0_162},
-    {reprise_launch, 5, 163, backward_0_163},
-    {reprise_launch, 5, 164, backward_0_164},
-    {reprise_signal, 5, 52, NULL},
-    {reprise_launch, 5, 165, backward_0_165},
-    {reprise_wait, 1, 52, NULL},
-    {reprise_launch, 1, 166, backward_0_166},
-    {reprise_launch, 5, 167, backward_0_167},
-    {reprise_wait, 5, 11, NULL},
-    {reprise_launch, 5, 168, backward_0_168},
-    {reprise_signal, 5, 54, NULL},
-    {reprise_wait, 5, 53, NULL},
-    {reprise_launch, 5, 169, backward_0_169},
-    {reprise_signal, 5, 75, NULL},
-    {reprise_wait, 1, 54, NULL},
-    {reprise_launch, 1, 170, backward_0_170},
-    {reprise_launch, 6, 171, backward_0_171},
-    {reprise_signal, 6, 55, NULL},
-    {reprise_launch, 2, 172, backward_0_172},
-    {reprise_launch, 6, 173, backward_0_173},
-    {reprise_wait, 2, 55, NULL},
-    {reprise_launch, 2, 174, backward_0_174},
-    {reprise_launch, 2, 175, backward_0_175},
-    {reprise_signal, 2, 56, NULL},
-    {reprise_launch, 2, 176, backward_0_176},
-    {reprise_wait, 6, 56, NULL},
-    {reprise_launch, 6, 177, backward_0_177},
-    {reprise_launch, 2, 178, backward_0_178},
-    {reprise_launch, 2, 179, backward_0_179},
-    {reprise_signal, 2, 57, NULL},
-    {reprise_launch, 2, 180, backward_0_180},
-    {reprise_wait, 6, 57, NULL},
-    {reprise_launch, 6, 181, backward_0_181},
-    {reprise_launch, 2, 182, backward_0_182},
-    {reprise_launch, 2, 183, backward_0_183},
-    {reprise_signal, 2, 58, NULL},
-    {reprise_launch, 2, 184, backward_0_184},
-    {reprise_wait, 7, 58, NULL},
-    {reprise_launch, 7, 185, backward_0_185},
-    {reprise_launch, 2, 186, backward_0_186},
-    {reprise_launch, 2, 187, backward_0_187},
-    {reprise_signal, 2, 60, NULL},
-    {reprise_wait, 2, 59, NULL},
-    {reprise_launch, 2, 188, backward_0_188},
-    {reprise_wait, 7, 60, NULL},
-    {reprise_launch, 7, 189, backward_0_189},
-    {reprise_wait, 0, 24, NULL},
-    {reprise_launch, 0, 190, backward_0_190},
-    {reprise_launch, 4, 191, backward_0_191},
-    {reprise_launch, 6, 192, backward_0_192},
-    {reprise_launch, 0, 193, backward_0_193},
-    {reprise_wait, 0, 61, NULL},
-    {reprise_launch, 0, 194, backward_0_194},
-    {reprise_signal, 0, 62, NULL},
-    {reprise_launch, 0, 195, backward_0_195},
-    {reprise_wait, 3, 62, NULL},
-    {reprise_launch, 3, 196, backward_0_196},
-    {reprise_launch, 0, 197, backward_0_197},
-    {reprise_wait, 0, 63, NULL},
-    {reprise_launch, 0, 198, backward_0_198},
-    {reprise_signal, 0, 64, NULL},
-    {reprise_launch, 0, 199, backward_0_199},
-    {reprise_wait, 3, 64, NULL},
-    {reprise_launch, 3, 200, backward_0_200},
-    {reprise_launch, 0, 201, backward_0_201},
-    {reprise_launch, 0, 202, backward_0_202},
-    {reprise_signal, 0, 65, NULL},
-    {reprise_wait, 0, 26, NULL},
-    {reprise_launch, 0, 203, backward_0_203},
-    {reprise_wait, 3, 65, NULL},
-    {reprise_launch, 3, 204, backward_0_204},
-    {reprise_launch, 0, 205, backward_0_205},
-    {reprise_wait, 0, 66, NULL},
-    {reprise_launch, 0, 206, backward_0_206},
-    {reprise_signal, 0, 68, NULL},
-    {reprise_wait, 0, 67, NULL},
-    {reprise_launch, 0, 207, backward_0_207},
-    {reprise_wait, 1, 68, NULL},
-    {reprise_launch, 1, 208, backward_0_208},
+    {reprise_launch, 5, 114, backward_0_114},
+    {reprise_launch, 5, 115, backward_0_115},
+    {reprise_launch, 8, 116, backward_0_116},
+    {reprise_launch, 8, 117, backward_0_117},
+    {reprise_wait, 5, 22, NULL},
+    {reprise_wait, 5, 12, NULL},
+    {reprise_launch, 5, 118, backward_0_118},
+    {reprise_signal, 5, 23, NULL},
+    {reprise_launch, 5, 119, backward_0_119},
+    {reprise_launch, 5, 120, backward_0_120},
+    {reprise_wait, 8, 23, NULL},
+    {reprise_launch, 8, 121, backward_0_121},
+    {reprise_launch, 5, 122, backward_0_122},
+    {reprise_launch, 5, 123, backward_0_123},
+    {reprise_launch, 5, 124, backward_0_124},
+    {reprise_launch, 5, 125, backward_0_125},
+    {reprise_launch, 5, 126, backward_0_126},
+    {reprise_signal, 5, 25, NULL},
+    {reprise_wait, 5, 24, NULL},
+    {reprise_launch, 5, 127, backward_0_127},
+    {reprise_launch, 5, 128, backward_0_128},
+    {reprise_wait, 8, 25, NULL},
+    {reprise_launch, 8, 129, backward_0_129},
+    {reprise_wait, 5, 26, NULL},
+    {reprise_launch, 5, 130, backward_0_130},
+    {reprise_wait, 5, 27, NULL},
+    {reprise_launch, 5, 131, backward_0_131},
+    {reprise_signal, 5, 45, NULL},
+    {reprise_launch, 5, 132, backward_0_132},
+    {reprise_wait, 6, 28, NULL},
+    {reprise_launch, 6, 133, backward_0_133},
+    {reprise_launch, 6, 134, backward_0_134},
+    {reprise_launch, 8, 135, backward_0_135},
+    {reprise_launch, 8, 136, backward_0_136},
+    {reprise_wait, 6, 29, NULL},
+    {reprise_launch, 6, 137, backward_0_137},
+    {reprise_signal, 6, 30, NULL},
+    {reprise_launch, 6, 138, backward_0_138},
+    {reprise_launch, 6, 139, backward_0_139},
+    {reprise_wait, 8, 30, NULL},
+    {reprise_launch, 8, 140, backward_0_140},
+    {reprise_launch, 6, 141, backward_0_141},
+    {reprise_launch, 6, 142, backward_0_142},
+    {reprise_launch, 6, 143, backward_0_143},
+    {reprise_launch, 6, 144, backward_0_144},
+    {reprise_launch, 6, 145, backward_0_145},
+    {reprise_signal, 6, 32, NULL},
     {reprise_wait, 6, 31, NULL},
+    {reprise_launch, 6, 146, backward_0_146},
+    {reprise_launch, 6, 147, backward_0_147},
+    {reprise_wait, 9, 32, NULL},
+    {reprise_launch, 9, 148, backward_0_148},
+    {reprise_wait, 6, 33, NULL},
+    {reprise_launch, 6, 149, backward_0_149},
+    {reprise_signal, 6, 34, NULL},
+    {reprise_wait, 4, 34, NULL},
+    {reprise_launch, 4, 150, backward_0_150},
+    {reprise_signal, 4, 50, NULL},
+    {reprise_launch, 4, 151, backward_0_151},
+    {reprise_wait, 7, 35, NULL},
+    {reprise_wait, 7, 36, NULL},
+    {reprise_launch, 7, 152, backward_0_152},
+    {reprise_launch, 7, 153, backward_0_153},
+    {reprise_launch, 8, 154, backward_0_154},
+    {reprise_launch, 9, 155, backward_0_155},
+    {reprise_wait, 7, 37, NULL},
+    {reprise_launch, 7, 156, backward_0_156},
+    {reprise_signal, 7, 38, NULL},
+    {reprise_launch, 7, 157, backward_0_157},
+    {reprise_launch, 7, 158, backward_0_158},
+    {reprise_wait, 8, 38, NULL},
+    {reprise_launch, 8, 159, backward_0_159},
+    {reprise_launch, 7, 160, backward_0_160},
+    {reprise_launch, 7, 161, backward_0_161},
+    {reprise_launch, 7, 162, backward_0_162},
+    {reprise_launch, 7, 163, backward_0_163},
+    {reprise_launch, 7, 164, backward_0_164},
+    {reprise_signal, 7, 39, NULL},
+    {reprise_launch, 7, 165, backward_0_165},
+    {reprise_launch, 7, 166, backward_0_166},
+    {reprise_wait, 9, 39, NULL},
+    {reprise_launch, 9, 167, backward_0_167},
+    {reprise_wait, 7, 33, NULL},
+    {reprise_launch, 7, 168, backward_0_168},
+    {reprise_signal, 7, 40, NULL},
+    {reprise_wait, 3, 40, NULL},
+    {reprise_launch, 3, 169, backward_0_169},
+    {reprise_signal, 3, 55, NULL},
+    {reprise_launch, 3, 170, backward_0_170},
+    {reprise_launch, 0, 171, backward_0_171},
+    {reprise_launch, 0, 172, backward_0_172},
+    {reprise_launch, 8, 173, backward_0_173},
+    {reprise_launch, 8, 174, backward_0_174},
+    {reprise_wait, 0, 41, NULL},
+    {reprise_launch, 0, 175, backward_0_175},
+    {reprise_signal, 0, 42, NULL},
+    {reprise_launch, 0, 176, backward_0_176},
+    {reprise_launch, 0, 177, backward_0_177},
+    {reprise_wait, 9, 42, NULL},
+    {reprise_launch, 9, 178, backward_0_178},
+    {reprise_launch, 0, 179, backward_0_179},
+    {reprise_launch, 0, 180, backward_0_180},
+    {reprise_launch, 0, 181, backward_0_181},
+    {reprise_launch, 0, 182, backward_0_182},
+    {reprise_launch, 0, 183, backward_0_183},
+    {reprise_signal, 0, 43, NULL},
+    {reprise_launch, 0, 184, backward_0_184},
+    {reprise_launch, 0, 185, backward_0_185},
+    {reprise_wait, 8, 43, NULL},
+    {reprise_launch, 8, 186, backward_0_186},
+    {reprise_wait, 0, 44, NULL},
+    {reprise_launch, 0, 187, backward_0_187},
+    {reprise_wait, 0, 45, NULL},
+    {reprise_launch, 0, 188, backward_0_188},
+    {reprise_launch, 0, 189, backward_0_189},
+    {reprise_wait, 1, 13, NULL},
+    {reprise_launch, 1, 190, backward_0_190},
+    {reprise_launch, 1, 191, backward_0_191},
+    {reprise_launch, 9, 192, backward_0_192},
+    {reprise_launch, 8, 193, backward_0_193},
+    {reprise_launch, 1, 194, backward_0_194},
+    {reprise_signal, 1, 46, NULL},
+    {reprise_launch, 1, 195, backward_0_195},
+    {reprise_launch, 1, 196, backward_0_196},
+    {reprise_wait, 9, 46, NULL},
+    {reprise_launch, 9, 197, backward_0_197},
+    {reprise_launch, 1, 198, backward_0_198},
+    {reprise_launch, 1, 199, backward_0_199},
+    {reprise_launch, 1, 200, backward_0_200},
+    {reprise_launch, 1, 201, backward_0_201},
+    {reprise_launch, 1, 202, backward_0_202},
+    {reprise_signal, 1, 48, NULL},
+    {reprise_wait, 1, 47, NULL},
+    {reprise_launch, 1, 203, backward_0_203},
+    {reprise_launch, 1, 204, backward_0_204},
+    {reprise_wait, 8, 48, NULL},
+    {reprise_launch, 8, 205, backward_0_205},
+    {reprise_wait, 1, 49, NULL},
+    {reprise_launch, 1, 206, backward_0_206},
+    {reprise_wait, 1, 50, NULL},
+    {reprise_launch, 1, 207, backward_0_207},
+    {reprise_launch, 1, 208, backward_0_208},
+    {reprise_wait, 6, 19, NULL},
     {reprise_launch, 6, 209, backward_0_209},
-    {reprise_signal, 6, 69, NULL},
-    {reprise_launch, 4, 210, backward_0_210},
-    {reprise_launch, 6, 211, backward_0_211},
-    {reprise_wait, 4, 69, NULL},
-    {reprise_launch, 4, 212, backward_0_212},
-    {reprise_wait, 4, 70, NULL},
-    {reprise_launch, 4, 213, backward_0_213},
-    {reprise_signal, 4, 71, NULL},
-    {reprise_launch, 4, 214, backward_0_214},
-    {reprise_wait, 6, 71, NULL},
+    {reprise_launch, 6, 210, backward_0_210},
+    {reprise_launch, 9, 211, backward_0_211},
+    {reprise_launch, 8, 212, backward_0_212},
+    {reprise_launch, 6, 213, backward_0_213},
+    {reprise_signal, 6, 51, NULL},
+    {reprise_launch, 6, 214, backward_0_214},
     {reprise_launch, 6, 215, backward_0_215},
-    {reprise_launch, 4, 216, backward_0_216},
-    {reprise_launch, 4, 217, backward_0_217},
-    {reprise_signal, 4, 72, NULL},
-    {reprise_launch, 4, 218, backward_0_218},
-    {reprise_wait, 2, 72, NULL},
-    {reprise_launch, 2, 219, backward_0_219},
-    {reprise_launch, 4, 220, backward_0_220},
-    {reprise_launch, 4, 221, backward_0_221},
-    {reprise_signal, 4, 73, NULL},
-    {reprise_launch, 4, 222, backward_0_222},
-    {reprise_wait, 5, 73, NULL},
-    {reprise_launch, 5, 223, backward_0_223},
-    {reprise_launch, 4, 224, backward_0_224},
-    {reprise_wait, 4, 74, NULL},
-    {reprise_launch, 4, 225, backward_0_225},
-    {reprise_signal, 4, 76, NULL},
-    {reprise_wait, 4, 75, NULL},
-    {reprise_launch, 4, 226, backward_0_226},
-    {reprise_wait, 0, 76, NULL},
-    {reprise_launch, 0, 227, backward_0_227},
-    {reprise_join, 8, 0, NULL},
+    {reprise_wait, 9, 51, NULL},
+    {reprise_launch, 9, 216, backward_0_216},
+    {reprise_launch, 6, 217, backward_0_217},
+    {reprise_launch, 6, 218, backward_0_218},
+    {reprise_launch, 6, 219, backward_0_219},
+    {reprise_launch, 6, 220, backward_0_220},
+    {reprise_launch, 6, 221, backward_0_221},
+    {reprise_signal, 6, 53, NULL},
+    {reprise_wait, 6, 52, NULL},
+    {reprise_launch, 6, 222, backward_0_222},
+    {reprise_launch, 6, 223, backward_0_223},
+    {reprise_wait, 9, 53, NULL},
+    {reprise_launch, 9, 224, backward_0_224},
+    {reprise_wait, 6, 54, NULL},
+    {reprise_launch, 6, 225, backward_0_225},
+    {reprise_wait, 6, 55, NULL},
+    {reprise_launch, 6, 226, backward_0_226},
+    {reprise_launch, 6, 227, backward_0_227},
+    {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 159, 157},
     {steps_forward_evaluation, 253, 157},
-    {steps_backward_0, 393, 308},
+    {steps_backward_0, 346, 228},
 };
-
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 336);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 680);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 252);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 680);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 176) * 4608);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 336);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 252);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 756);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
-    break;
-  case 1:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 504);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 680);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 3060);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 680);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 88) * 9216);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 176) * 4608);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 504);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 680);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 616) * 27200);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 16);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
-    break;
-  case 2:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1020);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 3072);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 680);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1020);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 680);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 756);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 320);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 680);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336) * 1360);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512) * 320);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512) * 320);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932) * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
-    break;
-  case 3:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 336);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 252);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 88) * 9216);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 1512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 176) * 4608);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 336);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 252);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 756);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
-    break;
-  case 4:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 504);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 168);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 88) * 9216);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 1512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 504);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 168);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248) * 13440);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966) * 672);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 49932) * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 168);
-    break;
-  case 5:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 336);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1020);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 3072);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 168);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 252);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 3060);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1020);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 1512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 336);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 168);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 252);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 16);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 512) * 320);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512) * 16);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 24966) * 672);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 168);
-    break;
-  case 6:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 168);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 252);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 8), 512) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 3060);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 168);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 252);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 2048), 528), 512) * 16);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 2048), 528), 512) * 16);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 2048), 528), 512) * 16);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496) * 6720);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
-    break;
-  case 7:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 336);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 504);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1020);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 3072);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 680);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1020);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 2048);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 680);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 88) * 9216);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 336);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 504);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 320);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 680);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 12336) * 1360);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 1248) * 13440);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 2496) * 6720);
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
@@ -7586,14 +7495,15 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_882aa22d_head_stage = {
     .format = reprise_context_format,
-    .plan = "abd49b42d06008fc7c3938abdbca756b9d31f43ffe8c63778ff100f4f7c2ee6c",
+    .plan = "b333ac54dea681bb57b9dddca353a4a95e0f1f3c931b515a99ee2322cc24f20c",
     .storages = 782,
     .kernels = kernel_end,
-    .lanes = 8,
-    .events = 77,
+    .lanes = 10,
+    .events = 56,
     .programs = 3,
     .packed = 187264,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // HeadDigest is the SHA-256 of the plan of stage head.
-const HeadDigest = "abd49b42d06008fc7c3938abdbca756b9d31f43ffe8c63778ff100f4f7c2ee6c"
+const HeadDigest = "b333ac54dea681bb57b9dddca353a4a95e0f1f3c931b515a99ee2322cc24f20c"
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "9bdd392c8c3413621f5612e76117cd88fcc2ac1ed4c9529a0cee851751af9766"
+const HeadKernels = "0a1aa05793c256f676dadb252e68e91c30937861aabfe6312568487aefd27800"
 
 //go:embed head_plan.json
 var planHead []byte

@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -135,55 +152,78 @@ struct reprise_images_arguments {
 typedef struct reprise_context context;
 
 enum {
-  k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 0,
-  k_channel_sum_finish_32_n = 1,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 0,
+  k_channel_sum_finish_n = 1,
   k_channel_sum_partial_1_32_8_4_e = 2,
-  k_convolution_e_shape_64_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums = 3,
-  k_convolution_e_shape_64_32_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 4,
-  k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums = 5,
-  k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 6,
-  k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 7,
-  k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_no_sums = 8,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_128_32_2_4_78336_n_y_y_y_n_e_no_sums = 3,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 4,
+  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_no_sums = 5,
+  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_statistics_sums = 6,
+  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_gradient_sums_silu_0x00000000u_e = 7,
+  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_no_sums = 8,
   k_elementwise_copy_operation_y_1_1_e_e_e = 9,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 10,
-  k_normalize_reduce_finish_64 = 11,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e = 10,
+  k_normalize_reduce_finish = 11,
   k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 12,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 13,
+  k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e = 13,
   k_pack_weights_e = 14,
-  k_running_statistics_64_0x3727c5acu = 15,
+  k_running_statistics_0x3727c5acu = 15,
   k_upsample_64_8_e_e = 16,
   k_upsample_gradient_64_8_n_e_e = 17,
-  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y = 18,
-  k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y = 19,
-  k_weight_gradient_reduce_64_32_1_1_n = 20,
-  k_weight_gradient_reduce_64_64_9_1_n = 21,
+  k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64 = 18,
+  k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32 = 19,
+  k_weight_gradient_reduce = 20,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
-    "reprise_segment_94e27915_prototypes_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_94e27915_prototypes_channel_sum_finish_32_n",
+    "reprise_segment_94e27915_prototypes_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
+    "reprise_segment_94e27915_prototypes_channel_sum_finish_n",
     "reprise_segment_94e27915_prototypes_channel_sum_partial_1_32_8_4_e",
-    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums",
-    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_32_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_94e27915_prototypes_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_segment_94e27915_prototypes_convolution_pointwise_e_shape_64_32_1_1_1_128_32_2_4_78336_n_y_y_y_n_e_no_sums",
+    "reprise_segment_94e27915_prototypes_convolution_pointwise_e_shape_64_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_94e27915_prototypes_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_no_sums",
+    "reprise_segment_94e27915_prototypes_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_statistics_sums",
+    "reprise_segment_94e27915_prototypes_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_94e27915_prototypes_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_no_sums",
     "reprise_segment_94e27915_prototypes_elementwise_copy_operation_y_1_1_e_e_e",
-    "reprise_segment_94e27915_prototypes_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_segment_94e27915_prototypes_normalize_reduce_finish_64",
+    "reprise_segment_94e27915_prototypes_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e",
+    "reprise_segment_94e27915_prototypes_normalize_reduce_finish",
     "reprise_segment_94e27915_prototypes_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e",
-    "reprise_segment_94e27915_prototypes_normalize_silu_0x00000000u_n_1_64_8_e_e_e",
+    "reprise_segment_94e27915_prototypes_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e",
     "reprise_segment_94e27915_prototypes_pack_weights_e",
-    "reprise_segment_94e27915_prototypes_running_statistics_64_0x3727c5acu",
+    "reprise_segment_94e27915_prototypes_running_statistics_0x3727c5acu",
     "reprise_segment_94e27915_prototypes_upsample_64_8_e_e",
     "reprise_segment_94e27915_prototypes_upsample_gradient_64_8_n_e_e",
-    "reprise_segment_94e27915_prototypes_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_94e27915_prototypes_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y",
-    "reprise_segment_94e27915_prototypes_weight_gradient_reduce_64_32_1_1_n",
-    "reprise_segment_94e27915_prototypes_weight_gradient_reduce_64_64_9_1_n",
+    "reprise_segment_94e27915_prototypes_weight_gradient_flat_e_shape_64_32_1_1_1_32_64",
+    "reprise_segment_94e27915_prototypes_weight_gradient_halo_e_shape_64_64_3_1_1_64_32",
+    "reprise_segment_94e27915_prototypes_weight_gradient_reduce",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    78336,
+    45568,
+    82944,
+    82944,
+    82944,
+    82944,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -193,6 +233,98 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 264) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 64), 396) * 512);
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    break;
+  case 9:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 396) * 128);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113) * 147456);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    bytes = larger(bytes, kept_2(n, h, w));
+    bytes = larger(bytes, kept_3(n, h, w));
+    break;
+  case 9:
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -207,7 +339,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -237,7 +370,7 @@ static CUresult forward_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 28, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 18, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -248,8 +381,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .running_mean = at(c, 16, 4, 0), .running_variance = at(c, 17, 4, 0), .batches = at(c, 18, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .running_mean = at(c, 16, 4, 0), .running_variance = at(c, 17, 4, 0), .batches = at(c, 18, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -261,7 +394,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .y = {at(c, 31, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .scale = at(c, 3, 4, 0), .shift = at(c, 4, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -273,7 +406,7 @@ static CUresult forward_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 31, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 32, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 36864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 21, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -284,8 +417,8 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .running_mean = at(c, 19, 4, 0), .running_variance = at(c, 20, 4, 0), .batches = at(c, 21, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .running_mean = at(c, 19, 4, 0), .running_variance = at(c, 20, 4, 0), .batches = at(c, 21, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -297,7 +430,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .y = {at(c, 35, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -309,7 +442,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 35, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 36, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 73728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 24, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -320,8 +453,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .running_mean = at(c, 22, 4, 0), .running_variance = at(c, 23, 4, 0), .batches = at(c, 24, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .running_mean = at(c, 22, 4, 0), .running_variance = at(c, 23, 4, 0), .batches = at(c, 24, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -333,7 +466,7 @@ static CUresult forward_11(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .y = {at(c, 39, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -357,7 +490,7 @@ static CUresult forward_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 40, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 41, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 110592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 27, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -368,8 +501,8 @@ static CUresult forward_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0), .batches = at(c, 27, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0), .batches = at(c, 27, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -381,7 +514,7 @@ static CUresult forward_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .y = {at(c, 44, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -393,7 +526,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 44, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 1, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 147456 * e, .bias = at(c, 15, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_128_32_2_4_78336_n_y_y_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -405,7 +538,7 @@ static CUresult evaluation_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 28, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -416,8 +549,8 @@ static CUresult evaluation_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .running_mean = at(c, 16, 4, 0), .running_variance = at(c, 17, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .running_mean = at(c, 16, 4, 0), .running_variance = at(c, 17, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -429,7 +562,7 @@ static CUresult evaluation_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 31, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 32, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 36864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -440,8 +573,8 @@ static CUresult evaluation_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .running_mean = at(c, 19, 4, 0), .running_variance = at(c, 20, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .running_mean = at(c, 19, 4, 0), .running_variance = at(c, 20, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -453,7 +586,7 @@ static CUresult evaluation_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 35, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 36, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 73728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -464,8 +597,8 @@ static CUresult evaluation_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .running_mean = at(c, 22, 4, 0), .running_variance = at(c, 23, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .running_mean = at(c, 22, 4, 0), .running_variance = at(c, 23, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -477,7 +610,7 @@ static CUresult evaluation_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 40, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 41, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 110592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -488,8 +621,8 @@ static CUresult evaluation_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -501,51 +634,47 @@ static CUresult backward_0_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 46, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 61, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 147456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 41, e, 0), 4 * h * w, 16 * w, 64, 1}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient protonet.layers.5.conv2d.weight_gradient
-static CUresult backward_0_1(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 44, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 46, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 59, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum protonet.layers.5.conv2d.bias_gradient
-static CUresult backward_0_2(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512))};
-    r = launch(c, k_channel_sum_partial_1_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512))};
-    r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce protonet.layers.4.bn.normalize.sums
+static CUresult backward_0_1(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 61, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 57, 4, 0), .dshift = at(c, 58, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient protonet.layers.5.conv2d.weight_gradient
+static CUresult backward_0_2(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 44, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 46, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum protonet.layers.5.conv2d.bias_gradient
 static CUresult backward_0_3(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 61, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 57, 4, 0), .dshift = at(c, 58, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
+    r = launch(c, k_channel_sum_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 16, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -557,7 +686,7 @@ static CUresult backward_0_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 41, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 61, e, 0), {0, 0, 64, 1}}, .y = {at(c, 62, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 64}, .mean = at(c, 42, 4, 0), .rstd = at(c, 43, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 57, 4, 0), .dshift = at(c, 58, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 16, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -569,7 +698,7 @@ static CUresult backward_0_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 62, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 63, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 110592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -580,12 +709,12 @@ static CUresult backward_0_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 40, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 62, e, 0), 4 * h * w, 16 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 113), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 40, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 62, e, 0), 4 * h * w, 16 * w, 64, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 132), 113), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 56, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 59, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 56, 4, 0), 64, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 1216, 1, 1, 256, &a);
   }
   return r;
 }
@@ -608,12 +737,12 @@ static CUresult backward_0_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 64, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 54, 4, 0), .dshift = at(c, 55, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 64, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 54, 4, 0), .dshift = at(c, 55, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 64, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 64, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 54, 4, 0), .dshift = at(c, 55, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 64, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 54, 4, 0), .dshift = at(c, 55, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -625,7 +754,7 @@ static CUresult backward_0_9(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 36, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 64, e, 0), {0, 0, 64, 1}}, .y = {at(c, 65, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 37, 4, 0), .rstd = at(c, 38, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 54, 4, 0), .dshift = at(c, 55, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -637,35 +766,35 @@ static CUresult backward_0_10(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 65, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 66, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 73728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 32, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient protonet.layers.2.conv.conv2d.weight_gradient
-static CUresult backward_0_11(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 35, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 65, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 53, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce protonet.layers.1.bn.normalize.sums
+static CUresult backward_0_11(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 66, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 51, 4, 0), .dshift = at(c, 52, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient protonet.layers.2.conv.conv2d.weight_gradient
 static CUresult backward_0_12(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 66, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 51, 4, 0), .dshift = at(c, 52, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 35, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 65, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113), 2, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 53, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 1152, 1, 1, 256, &a);
   }
   return r;
 }
@@ -677,7 +806,7 @@ static CUresult backward_0_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 32, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 66, e, 0), {0, 0, 64, 1}}, .y = {at(c, 67, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 33, 4, 0), .rstd = at(c, 34, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 51, 4, 0), .dshift = at(c, 52, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -689,35 +818,35 @@ static CUresult backward_0_14(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 67, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 68, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 36864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 28, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .scale = at(c, 3, 4, 0), .shift = at(c, 4, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient protonet.layers.1.conv.conv2d.weight_gradient
-static CUresult backward_0_15(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 31, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 67, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 50, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce protonet.layers.0.bn.normalize.sums
+static CUresult backward_0_15(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 68, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .scale = at(c, 3, 4, 0), .shift = at(c, 4, 4, 0), .dscale = at(c, 48, 4, 0), .dshift = at(c, 49, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient protonet.layers.1.conv.conv2d.weight_gradient
 static CUresult backward_0_16(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 68, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .scale = at(c, 3, 4, 0), .shift = at(c, 4, 4, 0), .dscale = at(c, 48, 4, 0), .dshift = at(c, 49, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 31, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 67, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113), 2, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 50, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 1152, 1, 1, 256, &a);
   }
   return r;
 }
@@ -729,7 +858,7 @@ static CUresult backward_0_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 28, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 68, e, 0), {0, 0, 64, 1}}, .y = {at(c, 69, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 29, 4, 0), .rstd = at(c, 30, 4, 0), .scale = at(c, 3, 4, 0), .shift = at(c, 4, 4, 0), .dscale = at(c, 48, 4, 0), .dshift = at(c, 49, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -741,7 +870,7 @@ static CUresult backward_0_18(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 69, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 45, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_64_3_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -752,12 +881,12 @@ static CUresult backward_0_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 69, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 69, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 47, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 47, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 1152, 1, 1, 256, &a);
   }
   return r;
 }
@@ -817,72 +946,43 @@ static const struct reprise_step steps_forward_evaluation[] = {
 
 // The backward pass with cotangents for prototypes.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 3, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
-    {reprise_launch, 1, 1, backward_0_1},
-    {reprise_launch, 2, 2, backward_0_2},
-    {reprise_launch, 0, 3, backward_0_3},
+    {reprise_launch, 0, 1, backward_0_1},
+    {reprise_launch, 8, 2, backward_0_2},
+    {reprise_launch, 9, 3, backward_0_3},
     {reprise_launch, 0, 4, backward_0_4},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 5, backward_0_5},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 6, backward_0_6},
+    {reprise_wait, 8, 0, NULL},
+    {reprise_launch, 8, 6, backward_0_6},
     {reprise_launch, 0, 7, backward_0_7},
     {reprise_launch, 0, 8, backward_0_8},
     {reprise_launch, 0, 9, backward_0_9},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 10, backward_0_10},
-    {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 11, backward_0_11},
-    {reprise_launch, 0, 12, backward_0_12},
+    {reprise_launch, 0, 11, backward_0_11},
+    {reprise_wait, 8, 1, NULL},
+    {reprise_launch, 8, 12, backward_0_12},
     {reprise_launch, 0, 13, backward_0_13},
     {reprise_signal, 0, 2, NULL},
     {reprise_launch, 0, 14, backward_0_14},
-    {reprise_wait, 1, 2, NULL},
-    {reprise_launch, 1, 15, backward_0_15},
-    {reprise_launch, 0, 16, backward_0_16},
+    {reprise_launch, 0, 15, backward_0_15},
+    {reprise_wait, 8, 2, NULL},
+    {reprise_launch, 8, 16, backward_0_16},
     {reprise_launch, 0, 17, backward_0_17},
     {reprise_signal, 0, 3, NULL},
     {reprise_launch, 0, 18, backward_0_18},
-    {reprise_wait, 1, 3, NULL},
-    {reprise_launch, 1, 19, backward_0_19},
-    {reprise_join, 3, 0, NULL},
+    {reprise_wait, 8, 3, NULL},
+    {reprise_launch, 8, 19, backward_0_19},
+    {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 15, 15},
     {steps_forward_evaluation, 25, 15},
-    {steps_backward_0, 30, 27},
+    {steps_backward_0, 30, 26},
 };
-
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 512) * 512);
-    break;
-  case 1:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 113) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 113) * 147456);
-    break;
-  case 2:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512) * 128);
-    break;
-  case 3:
-    break;
-  case 4:
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
@@ -900,14 +1000,15 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_94e27915_prototypes_stage = {
     .format = reprise_context_format,
-    .plan = "849433965c026c1afa72f21f505f13f43c16ed09995055b568cdc82c06a0af38",
+    .plan = "d2cf547004710f2565556315ab3a77e3041a33d1067930f9f8f3665cf039f481",
     .storages = 70,
     .kernels = kernel_end,
-    .lanes = 5,
+    .lanes = 10,
     .events = 4,
     .programs = 3,
     .packed = 149504,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

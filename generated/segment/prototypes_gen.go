@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // PrototypesDigest is the SHA-256 of the plan of stage prototypes.
-const PrototypesDigest = "849433965c026c1afa72f21f505f13f43c16ed09995055b568cdc82c06a0af38"
+const PrototypesDigest = "d2cf547004710f2565556315ab3a77e3041a33d1067930f9f8f3665cf039f481"
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "149e5275b0f562d4fb72868c555c55ad5ac0b83154db315041d2b3379af3c08d"
+const PrototypesKernels = "ac8ebc859ca69c0b872f379d8764bfb05ec7cef1f0ce48ffc4c3e7dd920d2ecb"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -135,27 +152,39 @@ struct reprise_images_arguments {
 typedef struct reprise_context context;
 
 enum {
-  k_channel_sum_finish_80_n = 0,
+  k_channel_sum_finish_n = 0,
   k_channel_sum_partial_1_80_8_16_e = 1,
-  k_convolution_e_shape_64_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums = 2,
-  k_convolution_e_shape_64_80_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 3,
+  k_convolution_pointwise_e_shape_64_80_1_1_1_128_64_2_4_71168_y_y_y_n_n_e_no_sums = 2,
+  k_convolution_pointwise_e_shape_64_80_1_1_1_64_128_2_4_55296_n_y_y_y_n_e_no_sums = 3,
   k_elementwise_copy_operation_y_1_1_e_e_e = 4,
   k_pack_weights_e = 5,
-  k_weight_gradient_partial_e_shape_64_80_1_1_1_64_64_1_n_y_y = 6,
-  k_weight_gradient_reduce_64_80_1_1_n = 7,
+  k_weight_gradient_flat_e_shape_64_80_1_1_1_64_64 = 6,
+  k_weight_gradient_reduce = 7,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
-    "reprise_segment_72a42318_semantic_channel_sum_finish_80_n",
+    "reprise_segment_72a42318_semantic_channel_sum_finish_n",
     "reprise_segment_72a42318_semantic_channel_sum_partial_1_80_8_16_e",
-    "reprise_segment_72a42318_semantic_convolution_e_shape_64_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums",
-    "reprise_segment_72a42318_semantic_convolution_e_shape_64_80_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
+    "reprise_segment_72a42318_semantic_convolution_pointwise_e_shape_64_80_1_1_1_128_64_2_4_71168_y_y_y_n_n_e_no_sums",
+    "reprise_segment_72a42318_semantic_convolution_pointwise_e_shape_64_80_1_1_1_64_128_2_4_55296_n_y_y_y_n_e_no_sums",
     "reprise_segment_72a42318_semantic_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_segment_72a42318_semantic_pack_weights_e",
-    "reprise_segment_72a42318_semantic_weight_gradient_partial_e_shape_64_80_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_72a42318_semantic_weight_gradient_reduce_64_80_1_1_n",
+    "reprise_segment_72a42318_semantic_weight_gradient_flat_e_shape_64_80_1_1_1_64_64",
+    "reprise_segment_72a42318_semantic_weight_gradient_reduce",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    71168,
+    55296,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -165,6 +194,82 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    break;
+  case 9:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 32), 396) * 320);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819) * 20480);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    bytes = larger(bytes, kept_1(n, h, w));
+    break;
+  case 9:
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -179,7 +284,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -205,7 +311,7 @@ static CUresult forward_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 1, e, 0), 5 * h * w / 4, 10 * w, 80, 1}, .weight = c->packed + 0 * e, .bias = at(c, 3, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_80_1_1_1_128_64_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_80_1_1_1_64_128_2_4_55296_n_y_y_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -217,7 +323,7 @@ static CUresult backward_0_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 5, e, 0), 5 * h * w / 4, 10 * w, 80, 1}, .output = {at(c, 4, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_64_80_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_80_1_1_1_128_64_2_4_71168_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -228,12 +334,12 @@ static CUresult backward_0_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 5, e, 0), 5 * h * w / 4, 10 * w, 80, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_80_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 5, e, 0), 5 * h * w / 4, 10 * w, 80, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_80_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 6, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819))};
-    r = launch(c, k_weight_gradient_reduce_64_80_1_1_n, lane, 160, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 6, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819)), 5120, 64, 80, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 160, 1, 1, 256, &a);
   }
   return r;
 }
@@ -244,12 +350,12 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 80, 1}}, .extent = {1, 1, n * h * w / 64, 80}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
-    r = launch(c, k_channel_sum_partial_1_80_8_16_e, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 80, 1}}, .extent = {1, 1, n * h * w / 64, 80}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 32), 396))};
+    r = launch(c, k_channel_sum_partial_1_80_8_16_e, lane, smaller(ceiling(n * h * w / 64, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 80, 1}}, .extent = {1, 1, n * h * w / 64, 80}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512))};
-    r = launch(c, k_channel_sum_finish_80_n, lane, 10, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 80, 1}}, .extent = {1, 1, n * h * w / 64, 80}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 32), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 10, 1, 1, 256, &a);
   }
   return r;
 }
@@ -273,11 +379,11 @@ static const struct reprise_step steps_forward_evaluation[] = {
 
 // The backward pass with cotangents for semantic.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 3, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
-    {reprise_launch, 1, 1, backward_0_1},
-    {reprise_launch, 2, 2, backward_0_2},
-    {reprise_join, 3, 0, NULL},
+    {reprise_launch, 8, 1, backward_0_1},
+    {reprise_launch, 9, 2, backward_0_2},
+    {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
@@ -285,24 +391,6 @@ static const struct reprise_program programs[] = {
     {steps_forward_evaluation, 2, 2},
     {steps_backward_0, 5, 5},
 };
-
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    break;
-  case 1:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819) * 20480);
-    break;
-  case 2:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 512) * 320);
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
@@ -316,14 +404,15 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_72a42318_semantic_stage = {
     .format = reprise_context_format,
-    .plan = "6b264254afa90db9f405e2f0df7703cddae9ea8a4ab3a172773e8c096e827890",
+    .plan = "117e265c8f108794834f19ba314ec70274f0fe5f7f4f0a79cc1d4195abe2edee",
     .storages = 8,
     .kernels = kernel_end,
-    .lanes = 3,
+    .lanes = 10,
     .events = 0,
     .programs = 3,
     .packed = 5120,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

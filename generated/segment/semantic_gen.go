@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // SemanticDigest is the SHA-256 of the plan of stage semantic.
-const SemanticDigest = "6b264254afa90db9f405e2f0df7703cddae9ea8a4ab3a172773e8c096e827890"
+const SemanticDigest = "117e265c8f108794834f19ba314ec70274f0fe5f7f4f0a79cc1d4195abe2edee"
 
 // SemanticKernels is the SHA-256 of the CUDA and C text of stage semantic, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const SemanticKernels = "59fc20f5e86e86bf5aa18aa77ff3960f746d29301a678692ad5e3e2d0822e1af"
+const SemanticKernels = "ad7890f5913534574a391c8e585d071cdf0352475f047df477f08db5c02984df"
 
 //go:embed semantic_plan.json
 var planSemantic []byte

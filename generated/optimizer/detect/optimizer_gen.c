@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -165,38 +182,47 @@ enum {
   k_elementwise_scale_operation_0xc098cccdu_n_1_1_e_e_s = 27,
   k_elementwise_scale_operation_0xc098cccdu_n_1_4_e_e_s = 28,
   k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s = 29,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 30,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 31,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 32,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 33,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 34,
-  k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 35,
-  k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 36,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 37,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 38,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 39,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 40,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 41,
-  k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 42,
-  k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 43,
-  k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 44,
-  k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 45,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 46,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 47,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 48,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 49,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 50,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 51,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 52,
-  k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 53,
-  k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 54,
-  k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 55,
-  k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 56,
-  k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 57,
-  k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 58,
-  k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 59,
-  k_matrix_norm_partial_4096_e = 60,
-  k_matrix_normalize_4096_0x33d6bf95u_e_e = 61,
+  k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 30,
+  k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 31,
+  k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 32,
+  k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 33,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 34,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 35,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 36,
+  k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 37,
+  k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 38,
+  k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 39,
+  k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 40,
+  k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 41,
+  k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 42,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 43,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 44,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 45,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 46,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 47,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 48,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 49,
+  k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 50,
+  k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 51,
+  k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 52,
+  k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 53,
+  k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 54,
+  k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 55,
+  k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 56,
+  k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 57,
+  k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 58,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 59,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 60,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 61,
+  k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 62,
+  k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 63,
+  k_matmul_e_64_32_y_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 64,
+  k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 65,
+  k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 66,
+  k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 67,
+  k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 68,
+  k_matrix_norm_partial_4096_e = 69,
+  k_matrix_normalize_4096_0x33d6bf95u_e_e = 70,
   kernel_end
 };
 
@@ -231,39 +257,123 @@ static const char *const kernel_names[] = {
     "reprise_detect_2f79280b_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_1_e_e_s",
     "reprise_detect_2f79280b_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_4_e_e_s",
     "reprise_detect_2f79280b_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s",
-    "reprise_detect_2f79280b_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_2f79280b_optimizer_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_2f79280b_optimizer_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
     "reprise_detect_2f79280b_optimizer_matrix_norm_partial_4096_e",
     "reprise_detect_2f79280b_optimizer_matrix_normalize_4096_0x33d6bf95u_e_e",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -273,6 +383,108 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, ceiling(16384, 4096) * 5 * 4);
+    bytes = larger(bytes, ceiling(8192, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(84, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(9216, 4096) * 8 * 4);
+    bytes = larger(bytes, ceiling(98304, 4096) * 3 * 4);
+    break;
+  case 1:
+    bytes = larger(bytes, ceiling(2304, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(49152, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(576, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(65536, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(765, 4096) * 4 * 4);
+    break;
+  case 2:
+    bytes = larger(bytes, ceiling(1024, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(12288, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(168, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(294912, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(36864, 4096) * 10 * 4);
+    bytes = larger(bytes, ceiling(4096, 4096) * 3 * 4);
+    break;
+  case 3:
+    bytes = larger(bytes, ceiling(147456, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(189, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(21760, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(3072, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(378, 4096) * 4 * 4);
+    break;
+  case 4:
+    bytes = larger(bytes, ceiling(1152, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(16384, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(1764, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(2048, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(2304, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(340, 4096) * 2 * 4);
+    break;
+  case 5:
+    bytes = larger(bytes, ceiling(1680, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(441, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(7225, 4096) * 4 * 4);
+    break;
+  case 6:
+    bytes = larger(bytes, ceiling(32768, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(32768, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(432, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(4608, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(5376, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(6800, 4096) * 2 * 4);
+    break;
+  case 7:
+    bytes = larger(bytes, ceiling(131072, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(1344, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(24576, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(3360, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(6144, 4096) * 1 * 4);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -287,7 +499,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -342,7 +555,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 215, e, 0), {0, 84, 21, 1}}, .b = {at(c, 215, e, 0), {0, 84, 1, 21}}, .y = {at(c, 216, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -366,7 +579,7 @@ static CUresult forward_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 216, e, 0), {0, 16, 4, 1}}, .b = {at(c, 216, e, 0), {0, 16, 1, 4}}, .y = {at(c, 217, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -390,7 +603,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 217, e, 0), {0, 16, 4, 1}}, .b = {at(c, 215, e, 0), {0, 84, 21, 1}}, .y = {at(c, 218, e, 0), {0, 84, 21, 1}}, .extent = {1, 2, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -402,7 +615,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 218, e, 0), {0, 84, 21, 1}}, .b = {at(c, 218, e, 0), {0, 84, 1, 21}}, .y = {at(c, 219, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -426,7 +639,7 @@ static CUresult forward_10(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 219, e, 0), {0, 16, 4, 1}}, .b = {at(c, 219, e, 0), {0, 16, 1, 4}}, .y = {at(c, 220, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -450,7 +663,7 @@ static CUresult forward_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 220, e, 0), {0, 16, 4, 1}}, .b = {at(c, 218, e, 0), {0, 84, 21, 1}}, .y = {at(c, 221, e, 0), {0, 84, 21, 1}}, .extent = {1, 2, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -462,7 +675,7 @@ static CUresult forward_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 221, e, 0), {0, 84, 21, 1}}, .b = {at(c, 221, e, 0), {0, 84, 1, 21}}, .y = {at(c, 222, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -486,7 +699,7 @@ static CUresult forward_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 222, e, 0), {0, 16, 4, 1}}, .b = {at(c, 222, e, 0), {0, 16, 1, 4}}, .y = {at(c, 223, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -510,7 +723,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 223, e, 0), {0, 16, 4, 1}}, .b = {at(c, 221, e, 0), {0, 84, 21, 1}}, .y = {at(c, 224, e, 0), {0, 84, 21, 1}}, .extent = {1, 2, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -522,7 +735,7 @@ static CUresult forward_18(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 224, e, 0), {0, 84, 21, 1}}, .b = {at(c, 224, e, 0), {0, 84, 1, 21}}, .y = {at(c, 225, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -546,7 +759,7 @@ static CUresult forward_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 225, e, 0), {0, 16, 4, 1}}, .b = {at(c, 225, e, 0), {0, 16, 1, 4}}, .y = {at(c, 226, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -570,7 +783,7 @@ static CUresult forward_22(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 226, e, 0), {0, 16, 4, 1}}, .b = {at(c, 224, e, 0), {0, 84, 21, 1}}, .y = {at(c, 227, e, 0), {0, 84, 21, 1}}, .extent = {1, 2, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -582,7 +795,7 @@ static CUresult forward_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 227, e, 0), {0, 84, 21, 1}}, .b = {at(c, 227, e, 0), {0, 84, 1, 21}}, .y = {at(c, 228, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -606,7 +819,7 @@ static CUresult forward_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 228, e, 0), {0, 16, 4, 1}}, .b = {at(c, 228, e, 0), {0, 16, 1, 4}}, .y = {at(c, 229, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -630,7 +843,7 @@ static CUresult forward_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 229, e, 0), {0, 16, 4, 1}}, .b = {at(c, 227, e, 0), {0, 84, 21, 1}}, .y = {at(c, 230, e, 0), {0, 84, 21, 1}}, .extent = {1, 2, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -694,7 +907,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 232, e, 0), {0, 168, 42, 1}}, .b = {at(c, 232, e, 0), {0, 168, 1, 42}}, .y = {at(c, 233, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -718,7 +931,7 @@ static CUresult forward_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 233, e, 0), {0, 16, 4, 1}}, .b = {at(c, 233, e, 0), {0, 16, 1, 4}}, .y = {at(c, 234, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -742,7 +955,7 @@ static CUresult forward_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 234, e, 0), {0, 16, 4, 1}}, .b = {at(c, 232, e, 0), {0, 168, 42, 1}}, .y = {at(c, 235, e, 0), {0, 168, 42, 1}}, .extent = {1, 2, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -754,7 +967,7 @@ static CUresult forward_37(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 235, e, 0), {0, 168, 42, 1}}, .b = {at(c, 235, e, 0), {0, 168, 1, 42}}, .y = {at(c, 236, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -778,7 +991,7 @@ static CUresult forward_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 236, e, 0), {0, 16, 4, 1}}, .b = {at(c, 236, e, 0), {0, 16, 1, 4}}, .y = {at(c, 237, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -802,7 +1015,7 @@ static CUresult forward_41(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 237, e, 0), {0, 16, 4, 1}}, .b = {at(c, 235, e, 0), {0, 168, 42, 1}}, .y = {at(c, 238, e, 0), {0, 168, 42, 1}}, .extent = {1, 2, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -814,7 +1027,7 @@ static CUresult forward_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 238, e, 0), {0, 168, 42, 1}}, .b = {at(c, 238, e, 0), {0, 168, 1, 42}}, .y = {at(c, 239, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -838,7 +1051,7 @@ static CUresult forward_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 239, e, 0), {0, 16, 4, 1}}, .b = {at(c, 239, e, 0), {0, 16, 1, 4}}, .y = {at(c, 240, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -862,7 +1075,7 @@ static CUresult forward_46(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 240, e, 0), {0, 16, 4, 1}}, .b = {at(c, 238, e, 0), {0, 168, 42, 1}}, .y = {at(c, 241, e, 0), {0, 168, 42, 1}}, .extent = {1, 2, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -874,7 +1087,7 @@ static CUresult forward_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 241, e, 0), {0, 168, 42, 1}}, .b = {at(c, 241, e, 0), {0, 168, 1, 42}}, .y = {at(c, 242, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -898,7 +1111,7 @@ static CUresult forward_49(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 242, e, 0), {0, 16, 4, 1}}, .b = {at(c, 242, e, 0), {0, 16, 1, 4}}, .y = {at(c, 243, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -922,7 +1135,7 @@ static CUresult forward_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 243, e, 0), {0, 16, 4, 1}}, .b = {at(c, 241, e, 0), {0, 168, 42, 1}}, .y = {at(c, 244, e, 0), {0, 168, 42, 1}}, .extent = {1, 2, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -934,7 +1147,7 @@ static CUresult forward_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 244, e, 0), {0, 168, 42, 1}}, .b = {at(c, 244, e, 0), {0, 168, 1, 42}}, .y = {at(c, 245, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -958,7 +1171,7 @@ static CUresult forward_54(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 245, e, 0), {0, 16, 4, 1}}, .b = {at(c, 245, e, 0), {0, 16, 1, 4}}, .y = {at(c, 246, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -982,7 +1195,7 @@ static CUresult forward_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 246, e, 0), {0, 16, 4, 1}}, .b = {at(c, 244, e, 0), {0, 168, 42, 1}}, .y = {at(c, 247, e, 0), {0, 168, 42, 1}}, .extent = {1, 2, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1046,7 +1259,7 @@ static CUresult forward_61(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 249, e, 0), {0, 340, 85, 1}}, .b = {at(c, 249, e, 0), {0, 340, 1, 85}}, .y = {at(c, 250, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1070,7 +1283,7 @@ static CUresult forward_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 250, e, 0), {0, 16, 4, 1}}, .b = {at(c, 250, e, 0), {0, 16, 1, 4}}, .y = {at(c, 251, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1094,7 +1307,7 @@ static CUresult forward_65(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 251, e, 0), {0, 16, 4, 1}}, .b = {at(c, 249, e, 0), {0, 340, 85, 1}}, .y = {at(c, 252, e, 0), {0, 340, 85, 1}}, .extent = {1, 2, 4, 85}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1106,7 +1319,7 @@ static CUresult forward_66(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 252, e, 0), {0, 340, 85, 1}}, .b = {at(c, 252, e, 0), {0, 340, 1, 85}}, .y = {at(c, 253, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1130,7 +1343,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 253, e, 0), {0, 16, 4, 1}}, .b = {at(c, 253, e, 0), {0, 16, 1, 4}}, .y = {at(c, 254, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1154,7 +1367,7 @@ static CUresult forward_70(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 254, e, 0), {0, 16, 4, 1}}, .b = {at(c, 252, e, 0), {0, 340, 85, 1}}, .y = {at(c, 255, e, 0), {0, 340, 85, 1}}, .extent = {1, 2, 4, 85}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1166,7 +1379,7 @@ static CUresult forward_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 255, e, 0), {0, 340, 85, 1}}, .b = {at(c, 255, e, 0), {0, 340, 1, 85}}, .y = {at(c, 256, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1190,7 +1403,7 @@ static CUresult forward_73(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 256, e, 0), {0, 16, 4, 1}}, .b = {at(c, 256, e, 0), {0, 16, 1, 4}}, .y = {at(c, 257, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1214,7 +1427,7 @@ static CUresult forward_75(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 257, e, 0), {0, 16, 4, 1}}, .b = {at(c, 255, e, 0), {0, 340, 85, 1}}, .y = {at(c, 258, e, 0), {0, 340, 85, 1}}, .extent = {1, 2, 4, 85}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1226,7 +1439,7 @@ static CUresult forward_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 258, e, 0), {0, 340, 85, 1}}, .b = {at(c, 258, e, 0), {0, 340, 1, 85}}, .y = {at(c, 259, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1250,7 +1463,7 @@ static CUresult forward_78(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 259, e, 0), {0, 16, 4, 1}}, .b = {at(c, 259, e, 0), {0, 16, 1, 4}}, .y = {at(c, 260, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1274,7 +1487,7 @@ static CUresult forward_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 260, e, 0), {0, 16, 4, 1}}, .b = {at(c, 258, e, 0), {0, 340, 85, 1}}, .y = {at(c, 261, e, 0), {0, 340, 85, 1}}, .extent = {1, 2, 4, 85}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1286,7 +1499,7 @@ static CUresult forward_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 261, e, 0), {0, 340, 85, 1}}, .b = {at(c, 261, e, 0), {0, 340, 1, 85}}, .y = {at(c, 262, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1310,7 +1523,7 @@ static CUresult forward_83(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 262, e, 0), {0, 16, 4, 1}}, .b = {at(c, 262, e, 0), {0, 16, 1, 4}}, .y = {at(c, 263, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1334,7 +1547,7 @@ static CUresult forward_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 263, e, 0), {0, 16, 4, 1}}, .b = {at(c, 261, e, 0), {0, 340, 85, 1}}, .y = {at(c, 264, e, 0), {0, 340, 85, 1}}, .extent = {1, 2, 4, 85}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1398,7 +1611,7 @@ static CUresult forward_90(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 266, e, 0), {0, 0, 27, 1}}, .b = {at(c, 266, e, 0), {0, 0, 1, 27}}, .y = {at(c, 267, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1422,7 +1635,7 @@ static CUresult forward_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 267, e, 0), {0, 0, 16, 1}}, .b = {at(c, 267, e, 0), {0, 0, 1, 16}}, .y = {at(c, 268, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1446,7 +1659,7 @@ static CUresult forward_94(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 268, e, 0), {0, 0, 16, 1}}, .b = {at(c, 266, e, 0), {0, 0, 27, 1}}, .y = {at(c, 269, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1458,7 +1671,7 @@ static CUresult forward_95(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 269, e, 0), {0, 0, 27, 1}}, .b = {at(c, 269, e, 0), {0, 0, 1, 27}}, .y = {at(c, 270, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1482,7 +1695,7 @@ static CUresult forward_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 270, e, 0), {0, 0, 16, 1}}, .b = {at(c, 270, e, 0), {0, 0, 1, 16}}, .y = {at(c, 271, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1506,7 +1719,7 @@ static CUresult forward_99(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 271, e, 0), {0, 0, 16, 1}}, .b = {at(c, 269, e, 0), {0, 0, 27, 1}}, .y = {at(c, 272, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1518,7 +1731,7 @@ static CUresult forward_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 272, e, 0), {0, 0, 27, 1}}, .b = {at(c, 272, e, 0), {0, 0, 1, 27}}, .y = {at(c, 273, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1542,7 +1755,7 @@ static CUresult forward_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 273, e, 0), {0, 0, 16, 1}}, .b = {at(c, 273, e, 0), {0, 0, 1, 16}}, .y = {at(c, 274, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1566,7 +1779,7 @@ static CUresult forward_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 274, e, 0), {0, 0, 16, 1}}, .b = {at(c, 272, e, 0), {0, 0, 27, 1}}, .y = {at(c, 275, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1578,7 +1791,7 @@ static CUresult forward_105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 275, e, 0), {0, 0, 27, 1}}, .b = {at(c, 275, e, 0), {0, 0, 1, 27}}, .y = {at(c, 276, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1602,7 +1815,7 @@ static CUresult forward_107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 276, e, 0), {0, 0, 16, 1}}, .b = {at(c, 276, e, 0), {0, 0, 1, 16}}, .y = {at(c, 277, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1626,7 +1839,7 @@ static CUresult forward_109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 277, e, 0), {0, 0, 16, 1}}, .b = {at(c, 275, e, 0), {0, 0, 27, 1}}, .y = {at(c, 278, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1638,7 +1851,7 @@ static CUresult forward_110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 278, e, 0), {0, 0, 27, 1}}, .b = {at(c, 278, e, 0), {0, 0, 1, 27}}, .y = {at(c, 279, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1662,7 +1875,7 @@ static CUresult forward_112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 279, e, 0), {0, 0, 16, 1}}, .b = {at(c, 279, e, 0), {0, 0, 1, 16}}, .y = {at(c, 280, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1686,7 +1899,7 @@ static CUresult forward_114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 280, e, 0), {0, 0, 16, 1}}, .b = {at(c, 278, e, 0), {0, 0, 27, 1}}, .y = {at(c, 281, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1750,7 +1963,7 @@ static CUresult forward_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 283, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 283, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 284, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1774,7 +1987,7 @@ static CUresult forward_121(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 284, e, 0), {0, 256, 16, 1}}, .b = {at(c, 284, e, 0), {0, 256, 1, 16}}, .y = {at(c, 285, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1798,7 +2011,7 @@ static CUresult forward_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 285, e, 0), {0, 256, 16, 1}}, .b = {at(c, 283, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 286, e, 0), {0, 2304, 144, 1}}, .extent = {1, 2, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1810,7 +2023,7 @@ static CUresult forward_124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 286, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 286, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 287, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1834,7 +2047,7 @@ static CUresult forward_126(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 287, e, 0), {0, 256, 16, 1}}, .b = {at(c, 287, e, 0), {0, 256, 1, 16}}, .y = {at(c, 288, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1858,7 +2071,7 @@ static CUresult forward_128(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 288, e, 0), {0, 256, 16, 1}}, .b = {at(c, 286, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 289, e, 0), {0, 2304, 144, 1}}, .extent = {1, 2, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1870,7 +2083,7 @@ static CUresult forward_129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 289, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 289, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 290, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1894,7 +2107,7 @@ static CUresult forward_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 290, e, 0), {0, 256, 16, 1}}, .b = {at(c, 290, e, 0), {0, 256, 1, 16}}, .y = {at(c, 291, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1918,7 +2131,7 @@ static CUresult forward_133(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 291, e, 0), {0, 256, 16, 1}}, .b = {at(c, 289, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 292, e, 0), {0, 2304, 144, 1}}, .extent = {1, 2, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1930,7 +2143,7 @@ static CUresult forward_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 292, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 292, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 293, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1954,7 +2167,7 @@ static CUresult forward_136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 293, e, 0), {0, 256, 16, 1}}, .b = {at(c, 293, e, 0), {0, 256, 1, 16}}, .y = {at(c, 294, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1978,7 +2191,7 @@ static CUresult forward_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 294, e, 0), {0, 256, 16, 1}}, .b = {at(c, 292, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 295, e, 0), {0, 2304, 144, 1}}, .extent = {1, 2, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1990,7 +2203,7 @@ static CUresult forward_139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 295, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 295, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 296, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2014,7 +2227,7 @@ static CUresult forward_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 296, e, 0), {0, 256, 16, 1}}, .b = {at(c, 296, e, 0), {0, 256, 1, 16}}, .y = {at(c, 297, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2038,7 +2251,7 @@ static CUresult forward_143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 297, e, 0), {0, 256, 16, 1}}, .b = {at(c, 295, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 298, e, 0), {0, 2304, 144, 1}}, .extent = {1, 2, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2102,7 +2315,7 @@ static CUresult forward_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 300, e, 0), {0, 189, 1, 9}}, .b = {at(c, 300, e, 0), {0, 189, 9, 1}}, .y = {at(c, 301, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2126,7 +2339,7 @@ static CUresult forward_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 301, e, 0), {0, 81, 9, 1}}, .b = {at(c, 301, e, 0), {0, 81, 1, 9}}, .y = {at(c, 302, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2150,7 +2363,7 @@ static CUresult forward_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 300, e, 0), {0, 189, 9, 1}}, .b = {at(c, 302, e, 0), {0, 81, 9, 1}}, .y = {at(c, 303, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2162,7 +2375,7 @@ static CUresult forward_153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 303, e, 0), {0, 189, 1, 9}}, .b = {at(c, 303, e, 0), {0, 189, 9, 1}}, .y = {at(c, 304, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2186,7 +2399,7 @@ static CUresult forward_155(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 304, e, 0), {0, 81, 9, 1}}, .b = {at(c, 304, e, 0), {0, 81, 1, 9}}, .y = {at(c, 305, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2210,7 +2423,7 @@ static CUresult forward_157(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 303, e, 0), {0, 189, 9, 1}}, .b = {at(c, 305, e, 0), {0, 81, 9, 1}}, .y = {at(c, 306, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2222,7 +2435,7 @@ static CUresult forward_158(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 306, e, 0), {0, 189, 1, 9}}, .b = {at(c, 306, e, 0), {0, 189, 9, 1}}, .y = {at(c, 307, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2246,7 +2459,7 @@ static CUresult forward_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 307, e, 0), {0, 81, 9, 1}}, .b = {at(c, 307, e, 0), {0, 81, 1, 9}}, .y = {at(c, 308, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2270,7 +2483,7 @@ static CUresult forward_162(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 306, e, 0), {0, 189, 9, 1}}, .b = {at(c, 308, e, 0), {0, 81, 9, 1}}, .y = {at(c, 309, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2282,7 +2495,7 @@ static CUresult forward_163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 309, e, 0), {0, 189, 1, 9}}, .b = {at(c, 309, e, 0), {0, 189, 9, 1}}, .y = {at(c, 310, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2306,7 +2519,7 @@ static CUresult forward_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 310, e, 0), {0, 81, 9, 1}}, .b = {at(c, 310, e, 0), {0, 81, 1, 9}}, .y = {at(c, 311, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2330,7 +2543,7 @@ static CUresult forward_167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 309, e, 0), {0, 189, 9, 1}}, .b = {at(c, 311, e, 0), {0, 81, 9, 1}}, .y = {at(c, 312, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2342,7 +2555,7 @@ static CUresult forward_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 312, e, 0), {0, 189, 1, 9}}, .b = {at(c, 312, e, 0), {0, 189, 9, 1}}, .y = {at(c, 313, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2366,7 +2579,7 @@ static CUresult forward_170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 313, e, 0), {0, 81, 9, 1}}, .b = {at(c, 313, e, 0), {0, 81, 1, 9}}, .y = {at(c, 314, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2390,7 +2603,7 @@ static CUresult forward_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 312, e, 0), {0, 189, 9, 1}}, .b = {at(c, 314, e, 0), {0, 81, 9, 1}}, .y = {at(c, 315, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2454,7 +2667,7 @@ static CUresult forward_177(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 317, e, 0), {0, 441, 21, 1}}, .b = {at(c, 317, e, 0), {0, 441, 1, 21}}, .y = {at(c, 318, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2478,7 +2691,7 @@ static CUresult forward_179(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 318, e, 0), {0, 441, 21, 1}}, .b = {at(c, 318, e, 0), {0, 441, 1, 21}}, .y = {at(c, 319, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2502,7 +2715,7 @@ static CUresult forward_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 319, e, 0), {0, 441, 21, 1}}, .b = {at(c, 317, e, 0), {0, 441, 21, 1}}, .y = {at(c, 320, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2514,7 +2727,7 @@ static CUresult forward_182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 320, e, 0), {0, 441, 21, 1}}, .b = {at(c, 320, e, 0), {0, 441, 1, 21}}, .y = {at(c, 321, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2538,7 +2751,7 @@ static CUresult forward_184(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 321, e, 0), {0, 441, 21, 1}}, .b = {at(c, 321, e, 0), {0, 441, 1, 21}}, .y = {at(c, 322, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2562,7 +2775,7 @@ static CUresult forward_186(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 322, e, 0), {0, 441, 21, 1}}, .b = {at(c, 320, e, 0), {0, 441, 21, 1}}, .y = {at(c, 323, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2574,7 +2787,7 @@ static CUresult forward_187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 323, e, 0), {0, 441, 21, 1}}, .b = {at(c, 323, e, 0), {0, 441, 1, 21}}, .y = {at(c, 324, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2598,7 +2811,7 @@ static CUresult forward_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 324, e, 0), {0, 441, 21, 1}}, .b = {at(c, 324, e, 0), {0, 441, 1, 21}}, .y = {at(c, 325, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2622,7 +2835,7 @@ static CUresult forward_191(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 325, e, 0), {0, 441, 21, 1}}, .b = {at(c, 323, e, 0), {0, 441, 21, 1}}, .y = {at(c, 326, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2634,7 +2847,7 @@ static CUresult forward_192(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 326, e, 0), {0, 441, 21, 1}}, .b = {at(c, 326, e, 0), {0, 441, 1, 21}}, .y = {at(c, 327, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2658,7 +2871,7 @@ static CUresult forward_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 327, e, 0), {0, 441, 21, 1}}, .b = {at(c, 327, e, 0), {0, 441, 1, 21}}, .y = {at(c, 328, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2682,7 +2895,7 @@ static CUresult forward_196(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 328, e, 0), {0, 441, 21, 1}}, .b = {at(c, 326, e, 0), {0, 441, 21, 1}}, .y = {at(c, 329, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2694,7 +2907,7 @@ static CUresult forward_197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 329, e, 0), {0, 441, 21, 1}}, .b = {at(c, 329, e, 0), {0, 441, 1, 21}}, .y = {at(c, 330, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2718,7 +2931,7 @@ static CUresult forward_199(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 330, e, 0), {0, 441, 21, 1}}, .b = {at(c, 330, e, 0), {0, 441, 1, 21}}, .y = {at(c, 331, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2742,7 +2955,7 @@ static CUresult forward_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 331, e, 0), {0, 441, 21, 1}}, .b = {at(c, 329, e, 0), {0, 441, 21, 1}}, .y = {at(c, 332, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2806,7 +3019,7 @@ static CUresult forward_206(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 334, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 334, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 335, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2830,7 +3043,7 @@ static CUresult forward_208(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 335, e, 0), {0, 441, 21, 1}}, .b = {at(c, 335, e, 0), {0, 441, 1, 21}}, .y = {at(c, 336, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2854,7 +3067,7 @@ static CUresult forward_210(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 336, e, 0), {0, 441, 21, 1}}, .b = {at(c, 334, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 337, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -2866,7 +3079,7 @@ static CUresult forward_211(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 337, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 337, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 338, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2890,7 +3103,7 @@ static CUresult forward_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 338, e, 0), {0, 441, 21, 1}}, .b = {at(c, 338, e, 0), {0, 441, 1, 21}}, .y = {at(c, 339, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2914,7 +3127,7 @@ static CUresult forward_215(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 339, e, 0), {0, 441, 21, 1}}, .b = {at(c, 337, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 340, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -2926,7 +3139,7 @@ static CUresult forward_216(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 340, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 340, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 341, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2950,7 +3163,7 @@ static CUresult forward_218(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 341, e, 0), {0, 441, 21, 1}}, .b = {at(c, 341, e, 0), {0, 441, 1, 21}}, .y = {at(c, 342, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2974,7 +3187,7 @@ static CUresult forward_220(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 342, e, 0), {0, 441, 21, 1}}, .b = {at(c, 340, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 343, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -2986,7 +3199,7 @@ static CUresult forward_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 343, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 343, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 344, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3010,7 +3223,7 @@ static CUresult forward_223(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 344, e, 0), {0, 441, 21, 1}}, .b = {at(c, 344, e, 0), {0, 441, 1, 21}}, .y = {at(c, 345, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3034,7 +3247,7 @@ static CUresult forward_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 345, e, 0), {0, 441, 21, 1}}, .b = {at(c, 343, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 346, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -3046,7 +3259,7 @@ static CUresult forward_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 346, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 346, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 347, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3070,7 +3283,7 @@ static CUresult forward_228(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 347, e, 0), {0, 441, 21, 1}}, .b = {at(c, 347, e, 0), {0, 441, 1, 21}}, .y = {at(c, 348, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3094,7 +3307,7 @@ static CUresult forward_230(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 348, e, 0), {0, 441, 21, 1}}, .b = {at(c, 346, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 349, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -3158,7 +3371,7 @@ static CUresult forward_235(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 351, e, 0), {0, 0, 32, 1}}, .b = {at(c, 351, e, 0), {0, 0, 1, 32}}, .y = {at(c, 352, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3182,7 +3395,7 @@ static CUresult forward_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 352, e, 0), {0, 0, 32, 1}}, .b = {at(c, 352, e, 0), {0, 0, 1, 32}}, .y = {at(c, 353, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3206,7 +3419,7 @@ static CUresult forward_239(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 353, e, 0), {0, 0, 32, 1}}, .b = {at(c, 351, e, 0), {0, 0, 32, 1}}, .y = {at(c, 354, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3218,7 +3431,7 @@ static CUresult forward_240(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 354, e, 0), {0, 0, 32, 1}}, .b = {at(c, 354, e, 0), {0, 0, 1, 32}}, .y = {at(c, 355, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3242,7 +3455,7 @@ static CUresult forward_242(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 355, e, 0), {0, 0, 32, 1}}, .b = {at(c, 355, e, 0), {0, 0, 1, 32}}, .y = {at(c, 356, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3266,7 +3479,7 @@ static CUresult forward_244(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 356, e, 0), {0, 0, 32, 1}}, .b = {at(c, 354, e, 0), {0, 0, 32, 1}}, .y = {at(c, 357, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3278,7 +3491,7 @@ static CUresult forward_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 357, e, 0), {0, 0, 32, 1}}, .b = {at(c, 357, e, 0), {0, 0, 1, 32}}, .y = {at(c, 358, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3302,7 +3515,7 @@ static CUresult forward_247(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 358, e, 0), {0, 0, 32, 1}}, .b = {at(c, 358, e, 0), {0, 0, 1, 32}}, .y = {at(c, 359, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3326,7 +3539,7 @@ static CUresult forward_249(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 359, e, 0), {0, 0, 32, 1}}, .b = {at(c, 357, e, 0), {0, 0, 32, 1}}, .y = {at(c, 360, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3338,7 +3551,7 @@ static CUresult forward_250(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 360, e, 0), {0, 0, 32, 1}}, .b = {at(c, 360, e, 0), {0, 0, 1, 32}}, .y = {at(c, 361, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3362,7 +3575,7 @@ static CUresult forward_252(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 361, e, 0), {0, 0, 32, 1}}, .b = {at(c, 361, e, 0), {0, 0, 1, 32}}, .y = {at(c, 362, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3386,7 +3599,7 @@ static CUresult forward_254(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 362, e, 0), {0, 0, 32, 1}}, .b = {at(c, 360, e, 0), {0, 0, 32, 1}}, .y = {at(c, 363, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3398,7 +3611,7 @@ static CUresult forward_255(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 363, e, 0), {0, 0, 32, 1}}, .b = {at(c, 363, e, 0), {0, 0, 1, 32}}, .y = {at(c, 364, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3422,7 +3635,7 @@ static CUresult forward_257(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 364, e, 0), {0, 0, 32, 1}}, .b = {at(c, 364, e, 0), {0, 0, 1, 32}}, .y = {at(c, 365, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3446,7 +3659,7 @@ static CUresult forward_259(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 365, e, 0), {0, 0, 32, 1}}, .b = {at(c, 363, e, 0), {0, 0, 32, 1}}, .y = {at(c, 366, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3510,7 +3723,7 @@ static CUresult forward_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 368, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 368, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 369, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3534,7 +3747,7 @@ static CUresult forward_266(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 369, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 369, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 370, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3558,7 +3771,7 @@ static CUresult forward_268(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 370, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 368, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 371, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -3570,7 +3783,7 @@ static CUresult forward_269(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 371, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 371, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 372, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3594,7 +3807,7 @@ static CUresult forward_271(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 372, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 372, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 373, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3618,7 +3831,7 @@ static CUresult forward_273(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 373, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 371, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 374, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -3630,7 +3843,7 @@ static CUresult forward_274(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 374, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 374, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 375, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3654,7 +3867,7 @@ static CUresult forward_276(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 375, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 375, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 376, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3678,7 +3891,7 @@ static CUresult forward_278(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 376, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 374, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 377, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -3690,7 +3903,7 @@ static CUresult forward_279(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 377, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 377, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 378, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3714,7 +3927,7 @@ static CUresult forward_281(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 378, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 378, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 379, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3738,7 +3951,7 @@ static CUresult forward_283(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 379, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 377, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 380, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -3750,7 +3963,7 @@ static CUresult forward_284(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 380, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 380, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 381, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3774,7 +3987,7 @@ static CUresult forward_286(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 381, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 381, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 382, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -3798,7 +4011,7 @@ static CUresult forward_288(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 382, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 380, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 383, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -3862,7 +4075,7 @@ static CUresult forward_293(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 385, e, 0), {0, 0, 144, 1}}, .b = {at(c, 385, e, 0), {0, 0, 1, 144}}, .y = {at(c, 386, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3886,7 +4099,7 @@ static CUresult forward_295(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 386, e, 0), {0, 0, 32, 1}}, .b = {at(c, 386, e, 0), {0, 0, 1, 32}}, .y = {at(c, 387, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3910,7 +4123,7 @@ static CUresult forward_297(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 387, e, 0), {0, 0, 32, 1}}, .b = {at(c, 385, e, 0), {0, 0, 144, 1}}, .y = {at(c, 388, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 32, 144}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3922,7 +4135,7 @@ static CUresult forward_298(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 388, e, 0), {0, 0, 144, 1}}, .b = {at(c, 388, e, 0), {0, 0, 1, 144}}, .y = {at(c, 389, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3946,7 +4159,7 @@ static CUresult forward_300(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 389, e, 0), {0, 0, 32, 1}}, .b = {at(c, 389, e, 0), {0, 0, 1, 32}}, .y = {at(c, 390, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3970,7 +4183,7 @@ static CUresult forward_302(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 390, e, 0), {0, 0, 32, 1}}, .b = {at(c, 388, e, 0), {0, 0, 144, 1}}, .y = {at(c, 391, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 32, 144}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3982,7 +4195,7 @@ static CUresult forward_303(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 391, e, 0), {0, 0, 144, 1}}, .b = {at(c, 391, e, 0), {0, 0, 1, 144}}, .y = {at(c, 392, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4006,7 +4219,7 @@ static CUresult forward_305(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 392, e, 0), {0, 0, 32, 1}}, .b = {at(c, 392, e, 0), {0, 0, 1, 32}}, .y = {at(c, 393, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4030,7 +4243,7 @@ static CUresult forward_307(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 393, e, 0), {0, 0, 32, 1}}, .b = {at(c, 391, e, 0), {0, 0, 144, 1}}, .y = {at(c, 394, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 32, 144}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -4042,7 +4255,7 @@ static CUresult forward_308(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 394, e, 0), {0, 0, 144, 1}}, .b = {at(c, 394, e, 0), {0, 0, 1, 144}}, .y = {at(c, 395, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4066,7 +4279,7 @@ static CUresult forward_310(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 395, e, 0), {0, 0, 32, 1}}, .b = {at(c, 395, e, 0), {0, 0, 1, 32}}, .y = {at(c, 396, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4090,7 +4303,7 @@ static CUresult forward_312(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 396, e, 0), {0, 0, 32, 1}}, .b = {at(c, 394, e, 0), {0, 0, 144, 1}}, .y = {at(c, 397, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 32, 144}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -4102,7 +4315,7 @@ static CUresult forward_313(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 397, e, 0), {0, 0, 144, 1}}, .b = {at(c, 397, e, 0), {0, 0, 1, 144}}, .y = {at(c, 398, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4126,7 +4339,7 @@ static CUresult forward_315(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 398, e, 0), {0, 0, 32, 1}}, .b = {at(c, 398, e, 0), {0, 0, 1, 32}}, .y = {at(c, 399, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4150,7 +4363,7 @@ static CUresult forward_317(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 399, e, 0), {0, 0, 32, 1}}, .b = {at(c, 397, e, 0), {0, 0, 144, 1}}, .y = {at(c, 400, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 32, 144}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -4214,7 +4427,7 @@ static CUresult forward_322(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 402, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 402, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 403, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -4238,7 +4451,7 @@ static CUresult forward_324(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 403, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 403, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 404, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -4262,7 +4475,7 @@ static CUresult forward_326(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 404, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 402, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 405, e, 0), {0, 9216, 288, 1}}, .extent = {1, 8, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4274,7 +4487,7 @@ static CUresult forward_327(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 405, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 405, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 406, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -4298,7 +4511,7 @@ static CUresult forward_329(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 406, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 406, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 407, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -4322,7 +4535,7 @@ static CUresult forward_331(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 407, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 405, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 408, e, 0), {0, 9216, 288, 1}}, .extent = {1, 8, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4334,7 +4547,7 @@ static CUresult forward_332(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 408, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 408, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 409, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -4358,7 +4571,7 @@ static CUresult forward_334(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 409, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 409, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 410, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -4382,7 +4595,7 @@ static CUresult forward_336(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 410, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 408, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 411, e, 0), {0, 9216, 288, 1}}, .extent = {1, 8, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4394,7 +4607,7 @@ static CUresult forward_337(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 411, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 411, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 412, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -4418,7 +4631,7 @@ static CUresult forward_339(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 412, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 412, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 413, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -4442,7 +4655,7 @@ static CUresult forward_341(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 413, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 411, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 414, e, 0), {0, 9216, 288, 1}}, .extent = {1, 8, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4454,7 +4667,7 @@ static CUresult forward_342(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 414, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 414, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 415, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -4478,7 +4691,7 @@ static CUresult forward_344(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 415, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 415, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 416, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -4502,7 +4715,7 @@ static CUresult forward_346(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 416, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 414, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 417, e, 0), {0, 9216, 288, 1}}, .extent = {1, 8, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4566,7 +4779,7 @@ static CUresult forward_351(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 419, e, 0), {0, 378, 1, 9}}, .b = {at(c, 419, e, 0), {0, 378, 9, 1}}, .y = {at(c, 420, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4590,7 +4803,7 @@ static CUresult forward_353(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 420, e, 0), {0, 81, 9, 1}}, .b = {at(c, 420, e, 0), {0, 81, 1, 9}}, .y = {at(c, 421, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4614,7 +4827,7 @@ static CUresult forward_355(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 419, e, 0), {0, 378, 9, 1}}, .b = {at(c, 421, e, 0), {0, 81, 9, 1}}, .y = {at(c, 422, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4626,7 +4839,7 @@ static CUresult forward_356(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 422, e, 0), {0, 378, 1, 9}}, .b = {at(c, 422, e, 0), {0, 378, 9, 1}}, .y = {at(c, 423, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4650,7 +4863,7 @@ static CUresult forward_358(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 423, e, 0), {0, 81, 9, 1}}, .b = {at(c, 423, e, 0), {0, 81, 1, 9}}, .y = {at(c, 424, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4674,7 +4887,7 @@ static CUresult forward_360(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 422, e, 0), {0, 378, 9, 1}}, .b = {at(c, 424, e, 0), {0, 81, 9, 1}}, .y = {at(c, 425, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4686,7 +4899,7 @@ static CUresult forward_361(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 425, e, 0), {0, 378, 1, 9}}, .b = {at(c, 425, e, 0), {0, 378, 9, 1}}, .y = {at(c, 426, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4710,7 +4923,7 @@ static CUresult forward_363(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 426, e, 0), {0, 81, 9, 1}}, .b = {at(c, 426, e, 0), {0, 81, 1, 9}}, .y = {at(c, 427, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4734,7 +4947,7 @@ static CUresult forward_365(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 425, e, 0), {0, 378, 9, 1}}, .b = {at(c, 427, e, 0), {0, 81, 9, 1}}, .y = {at(c, 428, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4746,7 +4959,7 @@ static CUresult forward_366(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 428, e, 0), {0, 378, 1, 9}}, .b = {at(c, 428, e, 0), {0, 378, 9, 1}}, .y = {at(c, 429, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4770,7 +4983,7 @@ static CUresult forward_368(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 429, e, 0), {0, 81, 9, 1}}, .b = {at(c, 429, e, 0), {0, 81, 1, 9}}, .y = {at(c, 430, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4794,7 +5007,7 @@ static CUresult forward_370(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 428, e, 0), {0, 378, 9, 1}}, .b = {at(c, 430, e, 0), {0, 81, 9, 1}}, .y = {at(c, 431, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4806,7 +5019,7 @@ static CUresult forward_371(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 431, e, 0), {0, 378, 1, 9}}, .b = {at(c, 431, e, 0), {0, 378, 9, 1}}, .y = {at(c, 432, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4830,7 +5043,7 @@ static CUresult forward_373(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 432, e, 0), {0, 81, 9, 1}}, .b = {at(c, 432, e, 0), {0, 81, 1, 9}}, .y = {at(c, 433, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4854,7 +5067,7 @@ static CUresult forward_375(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 431, e, 0), {0, 378, 9, 1}}, .b = {at(c, 433, e, 0), {0, 81, 9, 1}}, .y = {at(c, 434, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4918,7 +5131,7 @@ static CUresult forward_380(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 436, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 436, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 437, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4942,7 +5155,7 @@ static CUresult forward_382(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 437, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 437, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 438, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4966,7 +5179,7 @@ static CUresult forward_384(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 438, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 436, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 439, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4978,7 +5191,7 @@ static CUresult forward_385(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 439, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 439, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 440, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5002,7 +5215,7 @@ static CUresult forward_387(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 440, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 440, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 441, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5026,7 +5239,7 @@ static CUresult forward_389(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 441, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 439, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 442, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5038,7 +5251,7 @@ static CUresult forward_390(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 442, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 442, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 443, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5062,7 +5275,7 @@ static CUresult forward_392(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 443, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 443, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 444, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5086,7 +5299,7 @@ static CUresult forward_394(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 444, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 442, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 445, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5098,7 +5311,7 @@ static CUresult forward_395(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 445, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 445, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 446, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5122,7 +5335,7 @@ static CUresult forward_397(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 446, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 446, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 447, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5146,7 +5359,7 @@ static CUresult forward_399(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 447, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 445, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 448, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5158,7 +5371,7 @@ static CUresult forward_400(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 448, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 448, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 449, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5182,7 +5395,7 @@ static CUresult forward_402(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 449, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 449, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 450, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5206,7 +5419,7 @@ static CUresult forward_404(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 450, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 448, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 451, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5270,7 +5483,7 @@ static CUresult forward_409(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 453, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 453, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 454, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5294,7 +5507,7 @@ static CUresult forward_411(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 454, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 454, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 455, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5318,7 +5531,7 @@ static CUresult forward_413(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 455, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 453, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 456, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5330,7 +5543,7 @@ static CUresult forward_414(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 456, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 456, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 457, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5354,7 +5567,7 @@ static CUresult forward_416(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 457, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 457, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 458, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5378,7 +5591,7 @@ static CUresult forward_418(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 458, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 456, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 459, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5390,7 +5603,7 @@ static CUresult forward_419(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 459, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 459, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 460, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5414,7 +5627,7 @@ static CUresult forward_421(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 460, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 460, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 461, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5438,7 +5651,7 @@ static CUresult forward_423(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 461, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 459, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 462, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5450,7 +5663,7 @@ static CUresult forward_424(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 462, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 462, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 463, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5474,7 +5687,7 @@ static CUresult forward_426(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 463, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 463, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 464, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5498,7 +5711,7 @@ static CUresult forward_428(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 464, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 462, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 465, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5510,7 +5723,7 @@ static CUresult forward_429(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 465, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 465, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 466, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5534,7 +5747,7 @@ static CUresult forward_431(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 466, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 466, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 467, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5558,7 +5771,7 @@ static CUresult forward_433(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 467, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 465, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 468, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5622,7 +5835,7 @@ static CUresult forward_438(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 470, e, 0), {0, 576, 1, 9}}, .b = {at(c, 470, e, 0), {0, 576, 9, 1}}, .y = {at(c, 471, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5646,7 +5859,7 @@ static CUresult forward_440(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 471, e, 0), {0, 81, 9, 1}}, .b = {at(c, 471, e, 0), {0, 81, 1, 9}}, .y = {at(c, 472, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5670,7 +5883,7 @@ static CUresult forward_442(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 470, e, 0), {0, 576, 9, 1}}, .b = {at(c, 472, e, 0), {0, 81, 9, 1}}, .y = {at(c, 473, e, 0), {0, 576, 9, 1}}, .extent = {1, 4, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5682,7 +5895,7 @@ static CUresult forward_443(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 473, e, 0), {0, 576, 1, 9}}, .b = {at(c, 473, e, 0), {0, 576, 9, 1}}, .y = {at(c, 474, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5706,7 +5919,7 @@ static CUresult forward_445(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 474, e, 0), {0, 81, 9, 1}}, .b = {at(c, 474, e, 0), {0, 81, 1, 9}}, .y = {at(c, 475, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5730,7 +5943,7 @@ static CUresult forward_447(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 473, e, 0), {0, 576, 9, 1}}, .b = {at(c, 475, e, 0), {0, 81, 9, 1}}, .y = {at(c, 476, e, 0), {0, 576, 9, 1}}, .extent = {1, 4, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5742,7 +5955,7 @@ static CUresult forward_448(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 476, e, 0), {0, 576, 1, 9}}, .b = {at(c, 476, e, 0), {0, 576, 9, 1}}, .y = {at(c, 477, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5766,7 +5979,7 @@ static CUresult forward_450(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 477, e, 0), {0, 81, 9, 1}}, .b = {at(c, 477, e, 0), {0, 81, 1, 9}}, .y = {at(c, 478, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5790,7 +6003,7 @@ static CUresult forward_452(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 476, e, 0), {0, 576, 9, 1}}, .b = {at(c, 478, e, 0), {0, 81, 9, 1}}, .y = {at(c, 479, e, 0), {0, 576, 9, 1}}, .extent = {1, 4, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5802,7 +6015,7 @@ static CUresult forward_453(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 479, e, 0), {0, 576, 1, 9}}, .b = {at(c, 479, e, 0), {0, 576, 9, 1}}, .y = {at(c, 480, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5826,7 +6039,7 @@ static CUresult forward_455(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 480, e, 0), {0, 81, 9, 1}}, .b = {at(c, 480, e, 0), {0, 81, 1, 9}}, .y = {at(c, 481, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5850,7 +6063,7 @@ static CUresult forward_457(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 479, e, 0), {0, 576, 9, 1}}, .b = {at(c, 481, e, 0), {0, 81, 9, 1}}, .y = {at(c, 482, e, 0), {0, 576, 9, 1}}, .extent = {1, 4, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5862,7 +6075,7 @@ static CUresult forward_458(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 482, e, 0), {0, 576, 1, 9}}, .b = {at(c, 482, e, 0), {0, 576, 9, 1}}, .y = {at(c, 483, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5886,7 +6099,7 @@ static CUresult forward_460(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 483, e, 0), {0, 81, 9, 1}}, .b = {at(c, 483, e, 0), {0, 81, 1, 9}}, .y = {at(c, 484, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5910,7 +6123,7 @@ static CUresult forward_462(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 482, e, 0), {0, 576, 9, 1}}, .b = {at(c, 484, e, 0), {0, 81, 9, 1}}, .y = {at(c, 485, e, 0), {0, 576, 9, 1}}, .extent = {1, 4, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5974,7 +6187,7 @@ static CUresult forward_467(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 487, e, 0), {0, 0, 1, 48}}, .b = {at(c, 487, e, 0), {0, 0, 48, 1}}, .y = {at(c, 488, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5998,7 +6211,7 @@ static CUresult forward_469(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 488, e, 0), {0, 0, 48, 1}}, .b = {at(c, 488, e, 0), {0, 0, 1, 48}}, .y = {at(c, 489, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6022,7 +6235,7 @@ static CUresult forward_471(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 487, e, 0), {0, 0, 48, 1}}, .b = {at(c, 489, e, 0), {0, 0, 48, 1}}, .y = {at(c, 490, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6034,7 +6247,7 @@ static CUresult forward_472(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 490, e, 0), {0, 0, 1, 48}}, .b = {at(c, 490, e, 0), {0, 0, 48, 1}}, .y = {at(c, 491, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6058,7 +6271,7 @@ static CUresult forward_474(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 491, e, 0), {0, 0, 48, 1}}, .b = {at(c, 491, e, 0), {0, 0, 1, 48}}, .y = {at(c, 492, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6082,7 +6295,7 @@ static CUresult forward_476(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 490, e, 0), {0, 0, 48, 1}}, .b = {at(c, 492, e, 0), {0, 0, 48, 1}}, .y = {at(c, 493, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6094,7 +6307,7 @@ static CUresult forward_477(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 493, e, 0), {0, 0, 1, 48}}, .b = {at(c, 493, e, 0), {0, 0, 48, 1}}, .y = {at(c, 494, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6118,7 +6331,7 @@ static CUresult forward_479(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 494, e, 0), {0, 0, 48, 1}}, .b = {at(c, 494, e, 0), {0, 0, 1, 48}}, .y = {at(c, 495, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6142,7 +6355,7 @@ static CUresult forward_481(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 493, e, 0), {0, 0, 48, 1}}, .b = {at(c, 495, e, 0), {0, 0, 48, 1}}, .y = {at(c, 496, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6154,7 +6367,7 @@ static CUresult forward_482(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 496, e, 0), {0, 0, 1, 48}}, .b = {at(c, 496, e, 0), {0, 0, 48, 1}}, .y = {at(c, 497, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6178,7 +6391,7 @@ static CUresult forward_484(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 497, e, 0), {0, 0, 48, 1}}, .b = {at(c, 497, e, 0), {0, 0, 1, 48}}, .y = {at(c, 498, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6202,7 +6415,7 @@ static CUresult forward_486(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 496, e, 0), {0, 0, 48, 1}}, .b = {at(c, 498, e, 0), {0, 0, 48, 1}}, .y = {at(c, 499, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6214,7 +6427,7 @@ static CUresult forward_487(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 499, e, 0), {0, 0, 1, 48}}, .b = {at(c, 499, e, 0), {0, 0, 48, 1}}, .y = {at(c, 500, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6238,7 +6451,7 @@ static CUresult forward_489(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 500, e, 0), {0, 0, 48, 1}}, .b = {at(c, 500, e, 0), {0, 0, 1, 48}}, .y = {at(c, 501, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6262,7 +6475,7 @@ static CUresult forward_491(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 499, e, 0), {0, 0, 48, 1}}, .b = {at(c, 501, e, 0), {0, 0, 48, 1}}, .y = {at(c, 502, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6326,7 +6539,7 @@ static CUresult forward_496(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 504, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 504, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 505, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6350,7 +6563,7 @@ static CUresult forward_498(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 505, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 505, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 506, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6374,7 +6587,7 @@ static CUresult forward_500(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 506, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 504, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 507, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6386,7 +6599,7 @@ static CUresult forward_501(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 507, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 507, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 508, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6410,7 +6623,7 @@ static CUresult forward_503(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 508, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 508, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 509, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6434,7 +6647,7 @@ static CUresult forward_505(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 509, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 507, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 510, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6446,7 +6659,7 @@ static CUresult forward_506(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 510, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 510, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 511, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6470,7 +6683,7 @@ static CUresult forward_508(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 511, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 511, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 512, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6494,7 +6707,7 @@ static CUresult forward_510(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 512, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 510, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 513, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6506,7 +6719,7 @@ static CUresult forward_511(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 513, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 513, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 514, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6530,7 +6743,7 @@ static CUresult forward_513(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 514, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 514, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 515, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6554,7 +6767,7 @@ static CUresult forward_515(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 515, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 513, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 516, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6566,7 +6779,7 @@ static CUresult forward_516(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 516, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 516, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 517, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6590,7 +6803,7 @@ static CUresult forward_518(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 517, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 517, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 518, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6614,7 +6827,7 @@ static CUresult forward_520(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 518, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 516, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 519, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -6678,7 +6891,7 @@ static CUresult forward_525(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 521, e, 0), {0, 0, 96, 1}}, .b = {at(c, 521, e, 0), {0, 0, 1, 96}}, .y = {at(c, 522, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6702,7 +6915,7 @@ static CUresult forward_527(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 522, e, 0), {0, 0, 64, 1}}, .b = {at(c, 522, e, 0), {0, 0, 1, 64}}, .y = {at(c, 523, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6726,7 +6939,7 @@ static CUresult forward_529(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 523, e, 0), {0, 0, 64, 1}}, .b = {at(c, 521, e, 0), {0, 0, 96, 1}}, .y = {at(c, 524, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6738,7 +6951,7 @@ static CUresult forward_530(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 524, e, 0), {0, 0, 96, 1}}, .b = {at(c, 524, e, 0), {0, 0, 1, 96}}, .y = {at(c, 525, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6762,7 +6975,7 @@ static CUresult forward_532(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 525, e, 0), {0, 0, 64, 1}}, .b = {at(c, 525, e, 0), {0, 0, 1, 64}}, .y = {at(c, 526, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6786,7 +6999,7 @@ static CUresult forward_534(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {0, 0, 64, 1}}, .b = {at(c, 524, e, 0), {0, 0, 96, 1}}, .y = {at(c, 527, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6798,7 +7011,7 @@ static CUresult forward_535(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 527, e, 0), {0, 0, 96, 1}}, .b = {at(c, 527, e, 0), {0, 0, 1, 96}}, .y = {at(c, 528, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6822,7 +7035,7 @@ static CUresult forward_537(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 528, e, 0), {0, 0, 64, 1}}, .b = {at(c, 528, e, 0), {0, 0, 1, 64}}, .y = {at(c, 529, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6846,7 +7059,7 @@ static CUresult forward_539(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 529, e, 0), {0, 0, 64, 1}}, .b = {at(c, 527, e, 0), {0, 0, 96, 1}}, .y = {at(c, 530, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6858,7 +7071,7 @@ static CUresult forward_540(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 530, e, 0), {0, 0, 96, 1}}, .b = {at(c, 530, e, 0), {0, 0, 1, 96}}, .y = {at(c, 531, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6882,7 +7095,7 @@ static CUresult forward_542(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 531, e, 0), {0, 0, 64, 1}}, .b = {at(c, 531, e, 0), {0, 0, 1, 64}}, .y = {at(c, 532, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6906,7 +7119,7 @@ static CUresult forward_544(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 532, e, 0), {0, 0, 64, 1}}, .b = {at(c, 530, e, 0), {0, 0, 96, 1}}, .y = {at(c, 533, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6918,7 +7131,7 @@ static CUresult forward_545(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 533, e, 0), {0, 0, 96, 1}}, .b = {at(c, 533, e, 0), {0, 0, 1, 96}}, .y = {at(c, 534, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6942,7 +7155,7 @@ static CUresult forward_547(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 534, e, 0), {0, 0, 64, 1}}, .b = {at(c, 534, e, 0), {0, 0, 1, 64}}, .y = {at(c, 535, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6966,7 +7179,7 @@ static CUresult forward_549(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 535, e, 0), {0, 0, 64, 1}}, .b = {at(c, 533, e, 0), {0, 0, 96, 1}}, .y = {at(c, 536, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7030,7 +7243,7 @@ static CUresult forward_554(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 538, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 538, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 539, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7054,7 +7267,7 @@ static CUresult forward_556(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 539, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 539, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 540, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7078,7 +7291,7 @@ static CUresult forward_558(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 540, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 538, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 541, e, 0), {0, 8192, 128, 1}}, .extent = {1, 4, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7090,7 +7303,7 @@ static CUresult forward_559(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 541, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 541, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 542, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7114,7 +7327,7 @@ static CUresult forward_561(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 542, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 542, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 543, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7138,7 +7351,7 @@ static CUresult forward_563(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 543, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 541, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 544, e, 0), {0, 8192, 128, 1}}, .extent = {1, 4, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7150,7 +7363,7 @@ static CUresult forward_564(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 544, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 544, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 545, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7174,7 +7387,7 @@ static CUresult forward_566(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 545, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 545, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 546, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7198,7 +7411,7 @@ static CUresult forward_568(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 546, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 544, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 547, e, 0), {0, 8192, 128, 1}}, .extent = {1, 4, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7210,7 +7423,7 @@ static CUresult forward_569(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 547, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 547, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 548, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7234,7 +7447,7 @@ static CUresult forward_571(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 548, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 548, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 549, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7258,7 +7471,7 @@ static CUresult forward_573(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 549, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 547, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 550, e, 0), {0, 8192, 128, 1}}, .extent = {1, 4, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7270,7 +7483,7 @@ static CUresult forward_574(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 550, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 550, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 551, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7294,7 +7507,7 @@ static CUresult forward_576(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 551, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 551, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 552, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7318,7 +7531,7 @@ static CUresult forward_578(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 552, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 550, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 553, e, 0), {0, 8192, 128, 1}}, .extent = {1, 4, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7382,7 +7595,7 @@ static CUresult forward_583(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 555, e, 0), {0, 0, 256, 1}}, .b = {at(c, 555, e, 0), {0, 0, 1, 256}}, .y = {at(c, 556, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7406,7 +7619,7 @@ static CUresult forward_585(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 556, e, 0), {0, 0, 64, 1}}, .b = {at(c, 556, e, 0), {0, 0, 1, 64}}, .y = {at(c, 557, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7430,7 +7643,7 @@ static CUresult forward_587(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 557, e, 0), {0, 0, 64, 1}}, .b = {at(c, 555, e, 0), {0, 0, 256, 1}}, .y = {at(c, 558, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 64, 256}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7442,7 +7655,7 @@ static CUresult forward_588(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 558, e, 0), {0, 0, 256, 1}}, .b = {at(c, 558, e, 0), {0, 0, 1, 256}}, .y = {at(c, 559, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7466,7 +7679,7 @@ static CUresult forward_590(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 559, e, 0), {0, 0, 64, 1}}, .b = {at(c, 559, e, 0), {0, 0, 1, 64}}, .y = {at(c, 560, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7490,7 +7703,7 @@ static CUresult forward_592(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 560, e, 0), {0, 0, 64, 1}}, .b = {at(c, 558, e, 0), {0, 0, 256, 1}}, .y = {at(c, 561, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 64, 256}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7502,7 +7715,7 @@ static CUresult forward_593(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 561, e, 0), {0, 0, 256, 1}}, .b = {at(c, 561, e, 0), {0, 0, 1, 256}}, .y = {at(c, 562, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7526,7 +7739,7 @@ static CUresult forward_595(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 562, e, 0), {0, 0, 64, 1}}, .b = {at(c, 562, e, 0), {0, 0, 1, 64}}, .y = {at(c, 563, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7550,7 +7763,7 @@ static CUresult forward_597(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 563, e, 0), {0, 0, 64, 1}}, .b = {at(c, 561, e, 0), {0, 0, 256, 1}}, .y = {at(c, 564, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 64, 256}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7562,7 +7775,7 @@ static CUresult forward_598(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 564, e, 0), {0, 0, 256, 1}}, .b = {at(c, 564, e, 0), {0, 0, 1, 256}}, .y = {at(c, 565, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7586,7 +7799,7 @@ static CUresult forward_600(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 565, e, 0), {0, 0, 64, 1}}, .b = {at(c, 565, e, 0), {0, 0, 1, 64}}, .y = {at(c, 566, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7610,7 +7823,7 @@ static CUresult forward_602(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 566, e, 0), {0, 0, 64, 1}}, .b = {at(c, 564, e, 0), {0, 0, 256, 1}}, .y = {at(c, 567, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 64, 256}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7622,7 +7835,7 @@ static CUresult forward_603(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 567, e, 0), {0, 0, 256, 1}}, .b = {at(c, 567, e, 0), {0, 0, 1, 256}}, .y = {at(c, 568, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7646,7 +7859,7 @@ static CUresult forward_605(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 568, e, 0), {0, 0, 64, 1}}, .b = {at(c, 568, e, 0), {0, 0, 1, 64}}, .y = {at(c, 569, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7670,7 +7883,7 @@ static CUresult forward_607(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 569, e, 0), {0, 0, 64, 1}}, .b = {at(c, 567, e, 0), {0, 0, 256, 1}}, .y = {at(c, 570, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 64, 256}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7734,7 +7947,7 @@ static CUresult forward_612(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 572, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 572, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 573, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7758,7 +7971,7 @@ static CUresult forward_614(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 573, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 573, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 574, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7782,7 +7995,7 @@ static CUresult forward_616(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 574, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 572, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 575, e, 0), {0, 36864, 576, 1}}, .extent = {1, 10, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7794,7 +8007,7 @@ static CUresult forward_617(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 575, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 575, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 576, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7818,7 +8031,7 @@ static CUresult forward_619(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 576, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 576, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 577, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7842,7 +8055,7 @@ static CUresult forward_621(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 577, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 575, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 578, e, 0), {0, 36864, 576, 1}}, .extent = {1, 10, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7854,7 +8067,7 @@ static CUresult forward_622(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 578, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 578, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 579, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7878,7 +8091,7 @@ static CUresult forward_624(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 579, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 579, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 580, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7902,7 +8115,7 @@ static CUresult forward_626(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 580, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 578, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 581, e, 0), {0, 36864, 576, 1}}, .extent = {1, 10, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7914,7 +8127,7 @@ static CUresult forward_627(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 581, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 581, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 582, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7938,7 +8151,7 @@ static CUresult forward_629(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 582, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 582, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 583, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7962,7 +8175,7 @@ static CUresult forward_631(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 583, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 581, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 584, e, 0), {0, 36864, 576, 1}}, .extent = {1, 10, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7974,7 +8187,7 @@ static CUresult forward_632(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 584, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 584, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 585, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7998,7 +8211,7 @@ static CUresult forward_634(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 585, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 585, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 586, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8022,7 +8235,7 @@ static CUresult forward_636(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 586, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 584, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 587, e, 0), {0, 36864, 576, 1}}, .extent = {1, 10, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8086,7 +8299,7 @@ static CUresult forward_641(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 589, e, 0), {0, 1680, 1, 21}}, .b = {at(c, 589, e, 0), {0, 1680, 21, 1}}, .y = {at(c, 590, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 80};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8110,7 +8323,7 @@ static CUresult forward_643(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 590, e, 0), {0, 441, 21, 1}}, .b = {at(c, 590, e, 0), {0, 441, 1, 21}}, .y = {at(c, 591, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8134,7 +8347,7 @@ static CUresult forward_645(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 589, e, 0), {0, 1680, 21, 1}}, .b = {at(c, 591, e, 0), {0, 441, 21, 1}}, .y = {at(c, 592, e, 0), {0, 1680, 21, 1}}, .extent = {1, 2, 80, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8146,7 +8359,7 @@ static CUresult forward_646(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 592, e, 0), {0, 1680, 1, 21}}, .b = {at(c, 592, e, 0), {0, 1680, 21, 1}}, .y = {at(c, 593, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 80};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8170,7 +8383,7 @@ static CUresult forward_648(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 593, e, 0), {0, 441, 21, 1}}, .b = {at(c, 593, e, 0), {0, 441, 1, 21}}, .y = {at(c, 594, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8194,7 +8407,7 @@ static CUresult forward_650(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 592, e, 0), {0, 1680, 21, 1}}, .b = {at(c, 594, e, 0), {0, 441, 21, 1}}, .y = {at(c, 595, e, 0), {0, 1680, 21, 1}}, .extent = {1, 2, 80, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8206,7 +8419,7 @@ static CUresult forward_651(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 595, e, 0), {0, 1680, 1, 21}}, .b = {at(c, 595, e, 0), {0, 1680, 21, 1}}, .y = {at(c, 596, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 80};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8230,7 +8443,7 @@ static CUresult forward_653(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 596, e, 0), {0, 441, 21, 1}}, .b = {at(c, 596, e, 0), {0, 441, 1, 21}}, .y = {at(c, 597, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8254,7 +8467,7 @@ static CUresult forward_655(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 595, e, 0), {0, 1680, 21, 1}}, .b = {at(c, 597, e, 0), {0, 441, 21, 1}}, .y = {at(c, 598, e, 0), {0, 1680, 21, 1}}, .extent = {1, 2, 80, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8266,7 +8479,7 @@ static CUresult forward_656(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 598, e, 0), {0, 1680, 1, 21}}, .b = {at(c, 598, e, 0), {0, 1680, 21, 1}}, .y = {at(c, 599, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 80};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8290,7 +8503,7 @@ static CUresult forward_658(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 599, e, 0), {0, 441, 21, 1}}, .b = {at(c, 599, e, 0), {0, 441, 1, 21}}, .y = {at(c, 600, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8314,7 +8527,7 @@ static CUresult forward_660(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 598, e, 0), {0, 1680, 21, 1}}, .b = {at(c, 600, e, 0), {0, 441, 21, 1}}, .y = {at(c, 601, e, 0), {0, 1680, 21, 1}}, .extent = {1, 2, 80, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8326,7 +8539,7 @@ static CUresult forward_661(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 601, e, 0), {0, 1680, 1, 21}}, .b = {at(c, 601, e, 0), {0, 1680, 21, 1}}, .y = {at(c, 602, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 80};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8350,7 +8563,7 @@ static CUresult forward_663(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 602, e, 0), {0, 441, 21, 1}}, .b = {at(c, 602, e, 0), {0, 441, 1, 21}}, .y = {at(c, 603, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8374,7 +8587,7 @@ static CUresult forward_665(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 601, e, 0), {0, 1680, 21, 1}}, .b = {at(c, 603, e, 0), {0, 441, 21, 1}}, .y = {at(c, 604, e, 0), {0, 1680, 21, 1}}, .extent = {1, 2, 80, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8438,7 +8651,7 @@ static CUresult forward_670(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 606, e, 0), {0, 3360, 1, 42}}, .b = {at(c, 606, e, 0), {0, 3360, 42, 1}}, .y = {at(c, 607, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 80};
-    r = launch(c, k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8462,7 +8675,7 @@ static CUresult forward_672(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 607, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 607, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 608, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8486,7 +8699,7 @@ static CUresult forward_674(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 606, e, 0), {0, 3360, 42, 1}}, .b = {at(c, 608, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 609, e, 0), {0, 3360, 42, 1}}, .extent = {1, 2, 80, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8498,7 +8711,7 @@ static CUresult forward_675(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 609, e, 0), {0, 3360, 1, 42}}, .b = {at(c, 609, e, 0), {0, 3360, 42, 1}}, .y = {at(c, 610, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 80};
-    r = launch(c, k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8522,7 +8735,7 @@ static CUresult forward_677(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 610, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 610, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 611, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8546,7 +8759,7 @@ static CUresult forward_679(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 609, e, 0), {0, 3360, 42, 1}}, .b = {at(c, 611, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 612, e, 0), {0, 3360, 42, 1}}, .extent = {1, 2, 80, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8558,7 +8771,7 @@ static CUresult forward_680(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 612, e, 0), {0, 3360, 1, 42}}, .b = {at(c, 612, e, 0), {0, 3360, 42, 1}}, .y = {at(c, 613, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 80};
-    r = launch(c, k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8582,7 +8795,7 @@ static CUresult forward_682(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 613, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 613, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 614, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8606,7 +8819,7 @@ static CUresult forward_684(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 612, e, 0), {0, 3360, 42, 1}}, .b = {at(c, 614, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 615, e, 0), {0, 3360, 42, 1}}, .extent = {1, 2, 80, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8618,7 +8831,7 @@ static CUresult forward_685(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 615, e, 0), {0, 3360, 1, 42}}, .b = {at(c, 615, e, 0), {0, 3360, 42, 1}}, .y = {at(c, 616, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 80};
-    r = launch(c, k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8642,7 +8855,7 @@ static CUresult forward_687(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 616, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 616, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 617, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8666,7 +8879,7 @@ static CUresult forward_689(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 615, e, 0), {0, 3360, 42, 1}}, .b = {at(c, 617, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 618, e, 0), {0, 3360, 42, 1}}, .extent = {1, 2, 80, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8678,7 +8891,7 @@ static CUresult forward_690(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 618, e, 0), {0, 3360, 1, 42}}, .b = {at(c, 618, e, 0), {0, 3360, 42, 1}}, .y = {at(c, 619, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 80};
-    r = launch(c, k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8702,7 +8915,7 @@ static CUresult forward_692(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 619, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 619, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 620, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8726,7 +8939,7 @@ static CUresult forward_694(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 618, e, 0), {0, 3360, 42, 1}}, .b = {at(c, 620, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 621, e, 0), {0, 3360, 42, 1}}, .extent = {1, 2, 80, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8790,7 +9003,7 @@ static CUresult forward_699(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 623, e, 0), {0, 6800, 85, 1}}, .b = {at(c, 623, e, 0), {0, 6800, 1, 85}}, .y = {at(c, 624, e, 0), {0, 6400, 80, 1}}, .extent = {1, 2, 80, 80}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(80, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(80, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8814,7 +9027,7 @@ static CUresult forward_701(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 624, e, 0), {0, 6400, 80, 1}}, .b = {at(c, 624, e, 0), {0, 6400, 1, 80}}, .y = {at(c, 625, e, 0), {0, 6400, 80, 1}}, .extent = {1, 2, 80, 80}, .depth = 80};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(80, 64), ceiling(80, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(80, 64), ceiling(80, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8838,7 +9051,7 @@ static CUresult forward_703(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 625, e, 0), {0, 6400, 80, 1}}, .b = {at(c, 623, e, 0), {0, 6800, 85, 1}}, .y = {at(c, 626, e, 0), {0, 6800, 85, 1}}, .extent = {1, 2, 80, 85}, .depth = 80};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(85, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8850,7 +9063,7 @@ static CUresult forward_704(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 626, e, 0), {0, 6800, 85, 1}}, .b = {at(c, 626, e, 0), {0, 6800, 1, 85}}, .y = {at(c, 627, e, 0), {0, 6400, 80, 1}}, .extent = {1, 2, 80, 80}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(80, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(80, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8874,7 +9087,7 @@ static CUresult forward_706(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 627, e, 0), {0, 6400, 80, 1}}, .b = {at(c, 627, e, 0), {0, 6400, 1, 80}}, .y = {at(c, 628, e, 0), {0, 6400, 80, 1}}, .extent = {1, 2, 80, 80}, .depth = 80};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(80, 64), ceiling(80, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(80, 64), ceiling(80, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8898,7 +9111,7 @@ static CUresult forward_708(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 628, e, 0), {0, 6400, 80, 1}}, .b = {at(c, 626, e, 0), {0, 6800, 85, 1}}, .y = {at(c, 629, e, 0), {0, 6800, 85, 1}}, .extent = {1, 2, 80, 85}, .depth = 80};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(85, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8910,7 +9123,7 @@ static CUresult forward_709(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 629, e, 0), {0, 6800, 85, 1}}, .b = {at(c, 629, e, 0), {0, 6800, 1, 85}}, .y = {at(c, 630, e, 0), {0, 6400, 80, 1}}, .extent = {1, 2, 80, 80}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(80, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(80, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8934,7 +9147,7 @@ static CUresult forward_711(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 630, e, 0), {0, 6400, 80, 1}}, .b = {at(c, 630, e, 0), {0, 6400, 1, 80}}, .y = {at(c, 631, e, 0), {0, 6400, 80, 1}}, .extent = {1, 2, 80, 80}, .depth = 80};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(80, 64), ceiling(80, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(80, 64), ceiling(80, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8958,7 +9171,7 @@ static CUresult forward_713(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 631, e, 0), {0, 6400, 80, 1}}, .b = {at(c, 629, e, 0), {0, 6800, 85, 1}}, .y = {at(c, 632, e, 0), {0, 6800, 85, 1}}, .extent = {1, 2, 80, 85}, .depth = 80};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(85, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8970,7 +9183,7 @@ static CUresult forward_714(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 632, e, 0), {0, 6800, 85, 1}}, .b = {at(c, 632, e, 0), {0, 6800, 1, 85}}, .y = {at(c, 633, e, 0), {0, 6400, 80, 1}}, .extent = {1, 2, 80, 80}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(80, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(80, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8994,7 +9207,7 @@ static CUresult forward_716(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 633, e, 0), {0, 6400, 80, 1}}, .b = {at(c, 633, e, 0), {0, 6400, 1, 80}}, .y = {at(c, 634, e, 0), {0, 6400, 80, 1}}, .extent = {1, 2, 80, 80}, .depth = 80};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(80, 64), ceiling(80, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(80, 64), ceiling(80, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9018,7 +9231,7 @@ static CUresult forward_718(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 634, e, 0), {0, 6400, 80, 1}}, .b = {at(c, 632, e, 0), {0, 6800, 85, 1}}, .y = {at(c, 635, e, 0), {0, 6800, 85, 1}}, .extent = {1, 2, 80, 85}, .depth = 80};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(85, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9030,7 +9243,7 @@ static CUresult forward_719(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 635, e, 0), {0, 6800, 85, 1}}, .b = {at(c, 635, e, 0), {0, 6800, 1, 85}}, .y = {at(c, 636, e, 0), {0, 6400, 80, 1}}, .extent = {1, 2, 80, 80}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(80, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(80, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9054,7 +9267,7 @@ static CUresult forward_721(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 636, e, 0), {0, 6400, 80, 1}}, .b = {at(c, 636, e, 0), {0, 6400, 1, 80}}, .y = {at(c, 637, e, 0), {0, 6400, 80, 1}}, .extent = {1, 2, 80, 80}, .depth = 80};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(80, 64), ceiling(80, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(80, 64), ceiling(80, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9078,7 +9291,7 @@ static CUresult forward_723(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 637, e, 0), {0, 6400, 80, 1}}, .b = {at(c, 635, e, 0), {0, 6800, 85, 1}}, .y = {at(c, 638, e, 0), {0, 6800, 85, 1}}, .extent = {1, 2, 80, 85}, .depth = 80};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(80, 64), ceiling(85, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9142,7 +9355,7 @@ static CUresult forward_728(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 640, e, 0), {0, 765, 1, 9}}, .b = {at(c, 640, e, 0), {0, 765, 9, 1}}, .y = {at(c, 641, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 85};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9166,7 +9379,7 @@ static CUresult forward_730(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 641, e, 0), {0, 81, 9, 1}}, .b = {at(c, 641, e, 0), {0, 81, 1, 9}}, .y = {at(c, 642, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9190,7 +9403,7 @@ static CUresult forward_732(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 640, e, 0), {0, 765, 9, 1}}, .b = {at(c, 642, e, 0), {0, 81, 9, 1}}, .y = {at(c, 643, e, 0), {0, 765, 9, 1}}, .extent = {1, 4, 85, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9202,7 +9415,7 @@ static CUresult forward_733(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 643, e, 0), {0, 765, 1, 9}}, .b = {at(c, 643, e, 0), {0, 765, 9, 1}}, .y = {at(c, 644, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 85};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9226,7 +9439,7 @@ static CUresult forward_735(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {0, 81, 9, 1}}, .b = {at(c, 644, e, 0), {0, 81, 1, 9}}, .y = {at(c, 645, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9250,7 +9463,7 @@ static CUresult forward_737(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 643, e, 0), {0, 765, 9, 1}}, .b = {at(c, 645, e, 0), {0, 81, 9, 1}}, .y = {at(c, 646, e, 0), {0, 765, 9, 1}}, .extent = {1, 4, 85, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9262,7 +9475,7 @@ static CUresult forward_738(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 646, e, 0), {0, 765, 1, 9}}, .b = {at(c, 646, e, 0), {0, 765, 9, 1}}, .y = {at(c, 647, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 85};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9286,7 +9499,7 @@ static CUresult forward_740(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 647, e, 0), {0, 81, 9, 1}}, .b = {at(c, 647, e, 0), {0, 81, 1, 9}}, .y = {at(c, 648, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9310,7 +9523,7 @@ static CUresult forward_742(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 646, e, 0), {0, 765, 9, 1}}, .b = {at(c, 648, e, 0), {0, 81, 9, 1}}, .y = {at(c, 649, e, 0), {0, 765, 9, 1}}, .extent = {1, 4, 85, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9322,7 +9535,7 @@ static CUresult forward_743(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 649, e, 0), {0, 765, 1, 9}}, .b = {at(c, 649, e, 0), {0, 765, 9, 1}}, .y = {at(c, 650, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 85};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9346,7 +9559,7 @@ static CUresult forward_745(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 650, e, 0), {0, 81, 9, 1}}, .b = {at(c, 650, e, 0), {0, 81, 1, 9}}, .y = {at(c, 651, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9370,7 +9583,7 @@ static CUresult forward_747(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 649, e, 0), {0, 765, 9, 1}}, .b = {at(c, 651, e, 0), {0, 81, 9, 1}}, .y = {at(c, 652, e, 0), {0, 765, 9, 1}}, .extent = {1, 4, 85, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9382,7 +9595,7 @@ static CUresult forward_748(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 652, e, 0), {0, 765, 1, 9}}, .b = {at(c, 652, e, 0), {0, 765, 9, 1}}, .y = {at(c, 653, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 85};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9406,7 +9619,7 @@ static CUresult forward_750(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 653, e, 0), {0, 81, 9, 1}}, .b = {at(c, 653, e, 0), {0, 81, 1, 9}}, .y = {at(c, 654, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9430,7 +9643,7 @@ static CUresult forward_752(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 652, e, 0), {0, 765, 9, 1}}, .b = {at(c, 654, e, 0), {0, 81, 9, 1}}, .y = {at(c, 655, e, 0), {0, 765, 9, 1}}, .extent = {1, 4, 85, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -9494,7 +9707,7 @@ static CUresult forward_757(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 657, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 657, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 658, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9518,7 +9731,7 @@ static CUresult forward_759(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 658, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 658, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 659, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9542,7 +9755,7 @@ static CUresult forward_761(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 659, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 657, e, 0), {0, 7225, 85, 1}}, .y = {at(c, 660, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9554,7 +9767,7 @@ static CUresult forward_762(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 660, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 660, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 661, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9578,7 +9791,7 @@ static CUresult forward_764(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 661, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 661, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 662, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9602,7 +9815,7 @@ static CUresult forward_766(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 662, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 660, e, 0), {0, 7225, 85, 1}}, .y = {at(c, 663, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9614,7 +9827,7 @@ static CUresult forward_767(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 663, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 663, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 664, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9638,7 +9851,7 @@ static CUresult forward_769(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 664, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 664, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 665, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9662,7 +9875,7 @@ static CUresult forward_771(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 665, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 663, e, 0), {0, 7225, 85, 1}}, .y = {at(c, 666, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9674,7 +9887,7 @@ static CUresult forward_772(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 666, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 666, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 667, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9698,7 +9911,7 @@ static CUresult forward_774(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 667, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 667, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 668, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9722,7 +9935,7 @@ static CUresult forward_776(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 668, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 666, e, 0), {0, 7225, 85, 1}}, .y = {at(c, 669, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9734,7 +9947,7 @@ static CUresult forward_777(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 669, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 669, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 670, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9758,7 +9971,7 @@ static CUresult forward_779(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 670, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 670, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 671, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9782,7 +9995,7 @@ static CUresult forward_781(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 671, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 669, e, 0), {0, 7225, 85, 1}}, .y = {at(c, 672, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9846,7 +10059,7 @@ static CUresult forward_786(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 674, e, 0), {0, 21760, 256, 1}}, .b = {at(c, 674, e, 0), {0, 21760, 1, 256}}, .y = {at(c, 675, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9870,7 +10083,7 @@ static CUresult forward_788(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 675, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 675, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 676, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9894,7 +10107,7 @@ static CUresult forward_790(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 676, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 674, e, 0), {0, 21760, 256, 1}}, .y = {at(c, 677, e, 0), {0, 21760, 256, 1}}, .extent = {1, 4, 85, 256}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9906,7 +10119,7 @@ static CUresult forward_791(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 677, e, 0), {0, 21760, 256, 1}}, .b = {at(c, 677, e, 0), {0, 21760, 1, 256}}, .y = {at(c, 678, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9930,7 +10143,7 @@ static CUresult forward_793(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 678, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 678, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 679, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9954,7 +10167,7 @@ static CUresult forward_795(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 679, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 677, e, 0), {0, 21760, 256, 1}}, .y = {at(c, 680, e, 0), {0, 21760, 256, 1}}, .extent = {1, 4, 85, 256}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9966,7 +10179,7 @@ static CUresult forward_796(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 680, e, 0), {0, 21760, 256, 1}}, .b = {at(c, 680, e, 0), {0, 21760, 1, 256}}, .y = {at(c, 681, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9990,7 +10203,7 @@ static CUresult forward_798(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 681, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 681, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 682, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10014,7 +10227,7 @@ static CUresult forward_800(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 682, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 680, e, 0), {0, 21760, 256, 1}}, .y = {at(c, 683, e, 0), {0, 21760, 256, 1}}, .extent = {1, 4, 85, 256}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10026,7 +10239,7 @@ static CUresult forward_801(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 683, e, 0), {0, 21760, 256, 1}}, .b = {at(c, 683, e, 0), {0, 21760, 1, 256}}, .y = {at(c, 684, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10050,7 +10263,7 @@ static CUresult forward_803(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 684, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 684, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 685, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10074,7 +10287,7 @@ static CUresult forward_805(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 685, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 683, e, 0), {0, 21760, 256, 1}}, .y = {at(c, 686, e, 0), {0, 21760, 256, 1}}, .extent = {1, 4, 85, 256}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10086,7 +10299,7 @@ static CUresult forward_806(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 686, e, 0), {0, 21760, 256, 1}}, .b = {at(c, 686, e, 0), {0, 21760, 1, 256}}, .y = {at(c, 687, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10110,7 +10323,7 @@ static CUresult forward_808(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 687, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 687, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 688, e, 0), {0, 7225, 85, 1}}, .extent = {1, 4, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10134,7 +10347,7 @@ static CUresult forward_810(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 688, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 686, e, 0), {0, 21760, 256, 1}}, .y = {at(c, 689, e, 0), {0, 21760, 256, 1}}, .extent = {1, 4, 85, 256}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10198,7 +10411,7 @@ static CUresult forward_815(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 691, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 691, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 692, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10222,7 +10435,7 @@ static CUresult forward_817(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 692, e, 0), {0, 81, 9, 1}}, .b = {at(c, 692, e, 0), {0, 81, 1, 9}}, .y = {at(c, 693, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10246,7 +10459,7 @@ static CUresult forward_819(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 691, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 693, e, 0), {0, 81, 9, 1}}, .y = {at(c, 694, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10258,7 +10471,7 @@ static CUresult forward_820(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 694, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 694, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 695, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10282,7 +10495,7 @@ static CUresult forward_822(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 695, e, 0), {0, 81, 9, 1}}, .b = {at(c, 695, e, 0), {0, 81, 1, 9}}, .y = {at(c, 696, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10306,7 +10519,7 @@ static CUresult forward_824(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 694, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 696, e, 0), {0, 81, 9, 1}}, .y = {at(c, 697, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10318,7 +10531,7 @@ static CUresult forward_825(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 697, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 697, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 698, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10342,7 +10555,7 @@ static CUresult forward_827(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 698, e, 0), {0, 81, 9, 1}}, .b = {at(c, 698, e, 0), {0, 81, 1, 9}}, .y = {at(c, 699, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10366,7 +10579,7 @@ static CUresult forward_829(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 697, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 699, e, 0), {0, 81, 9, 1}}, .y = {at(c, 700, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10378,7 +10591,7 @@ static CUresult forward_830(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 700, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 700, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 701, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10402,7 +10615,7 @@ static CUresult forward_832(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 701, e, 0), {0, 81, 9, 1}}, .b = {at(c, 701, e, 0), {0, 81, 1, 9}}, .y = {at(c, 702, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10426,7 +10639,7 @@ static CUresult forward_834(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 700, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 702, e, 0), {0, 81, 9, 1}}, .y = {at(c, 703, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10438,7 +10651,7 @@ static CUresult forward_835(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 703, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 703, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 704, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10462,7 +10675,7 @@ static CUresult forward_837(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 704, e, 0), {0, 81, 9, 1}}, .b = {at(c, 704, e, 0), {0, 81, 1, 9}}, .y = {at(c, 705, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10486,7 +10699,7 @@ static CUresult forward_839(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 703, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 705, e, 0), {0, 81, 9, 1}}, .y = {at(c, 706, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10550,7 +10763,7 @@ static CUresult forward_844(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 708, e, 0), {0, 0, 1, 96}}, .b = {at(c, 708, e, 0), {0, 0, 96, 1}}, .y = {at(c, 709, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10574,7 +10787,7 @@ static CUresult forward_846(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 709, e, 0), {0, 0, 96, 1}}, .b = {at(c, 709, e, 0), {0, 0, 1, 96}}, .y = {at(c, 710, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10598,7 +10811,7 @@ static CUresult forward_848(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 708, e, 0), {0, 0, 96, 1}}, .b = {at(c, 710, e, 0), {0, 0, 96, 1}}, .y = {at(c, 711, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 128, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10610,7 +10823,7 @@ static CUresult forward_849(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 711, e, 0), {0, 0, 1, 96}}, .b = {at(c, 711, e, 0), {0, 0, 96, 1}}, .y = {at(c, 712, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10634,7 +10847,7 @@ static CUresult forward_851(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 712, e, 0), {0, 0, 96, 1}}, .b = {at(c, 712, e, 0), {0, 0, 1, 96}}, .y = {at(c, 713, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10658,7 +10871,7 @@ static CUresult forward_853(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 711, e, 0), {0, 0, 96, 1}}, .b = {at(c, 713, e, 0), {0, 0, 96, 1}}, .y = {at(c, 714, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 128, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10670,7 +10883,7 @@ static CUresult forward_854(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 714, e, 0), {0, 0, 1, 96}}, .b = {at(c, 714, e, 0), {0, 0, 96, 1}}, .y = {at(c, 715, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10694,7 +10907,7 @@ static CUresult forward_856(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 715, e, 0), {0, 0, 96, 1}}, .b = {at(c, 715, e, 0), {0, 0, 1, 96}}, .y = {at(c, 716, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10718,7 +10931,7 @@ static CUresult forward_858(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 714, e, 0), {0, 0, 96, 1}}, .b = {at(c, 716, e, 0), {0, 0, 96, 1}}, .y = {at(c, 717, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 128, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10730,7 +10943,7 @@ static CUresult forward_859(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 717, e, 0), {0, 0, 1, 96}}, .b = {at(c, 717, e, 0), {0, 0, 96, 1}}, .y = {at(c, 718, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10754,7 +10967,7 @@ static CUresult forward_861(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 718, e, 0), {0, 0, 96, 1}}, .b = {at(c, 718, e, 0), {0, 0, 1, 96}}, .y = {at(c, 719, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10778,7 +10991,7 @@ static CUresult forward_863(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 717, e, 0), {0, 0, 96, 1}}, .b = {at(c, 719, e, 0), {0, 0, 96, 1}}, .y = {at(c, 720, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 128, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10790,7 +11003,7 @@ static CUresult forward_864(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 720, e, 0), {0, 0, 1, 96}}, .b = {at(c, 720, e, 0), {0, 0, 96, 1}}, .y = {at(c, 721, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10814,7 +11027,7 @@ static CUresult forward_866(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 721, e, 0), {0, 0, 96, 1}}, .b = {at(c, 721, e, 0), {0, 0, 1, 96}}, .y = {at(c, 722, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10838,7 +11051,7 @@ static CUresult forward_868(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 720, e, 0), {0, 0, 96, 1}}, .b = {at(c, 722, e, 0), {0, 0, 96, 1}}, .y = {at(c, 723, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 128, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10902,7 +11115,7 @@ static CUresult forward_873(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 725, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 725, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 726, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10926,7 +11139,7 @@ static CUresult forward_875(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 726, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 726, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 727, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10950,7 +11163,7 @@ static CUresult forward_877(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 727, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 725, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 728, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10962,7 +11175,7 @@ static CUresult forward_878(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 728, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 728, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 729, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10986,7 +11199,7 @@ static CUresult forward_880(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 729, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 729, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 730, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11010,7 +11223,7 @@ static CUresult forward_882(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 730, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 728, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 731, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11022,7 +11235,7 @@ static CUresult forward_883(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 731, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 731, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 732, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11046,7 +11259,7 @@ static CUresult forward_885(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 732, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 732, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 733, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11070,7 +11283,7 @@ static CUresult forward_887(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 733, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 731, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 734, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11082,7 +11295,7 @@ static CUresult forward_888(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 734, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 734, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 735, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11106,7 +11319,7 @@ static CUresult forward_890(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 735, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 735, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 736, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11130,7 +11343,7 @@ static CUresult forward_892(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 736, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 734, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 737, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11142,7 +11355,7 @@ static CUresult forward_893(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 737, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 737, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 738, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11166,7 +11379,7 @@ static CUresult forward_895(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 738, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 738, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 739, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11190,7 +11403,7 @@ static CUresult forward_897(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 739, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 737, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 740, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11254,7 +11467,7 @@ static CUresult forward_902(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 742, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 742, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 743, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11278,7 +11491,7 @@ static CUresult forward_904(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 743, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 743, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 744, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11302,7 +11515,7 @@ static CUresult forward_906(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 744, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 742, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 745, e, 0), {0, 24576, 192, 1}}, .extent = {1, 4, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11314,7 +11527,7 @@ static CUresult forward_907(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 745, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 745, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 746, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11338,7 +11551,7 @@ static CUresult forward_909(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 746, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 746, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 747, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11362,7 +11575,7 @@ static CUresult forward_911(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 747, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 745, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 748, e, 0), {0, 24576, 192, 1}}, .extent = {1, 4, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11374,7 +11587,7 @@ static CUresult forward_912(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 748, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 748, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 749, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11398,7 +11611,7 @@ static CUresult forward_914(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 749, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 749, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 750, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11422,7 +11635,7 @@ static CUresult forward_916(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 750, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 748, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 751, e, 0), {0, 24576, 192, 1}}, .extent = {1, 4, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11434,7 +11647,7 @@ static CUresult forward_917(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 751, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 751, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 752, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11458,7 +11671,7 @@ static CUresult forward_919(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 752, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 752, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 753, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11482,7 +11695,7 @@ static CUresult forward_921(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 753, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 751, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 754, e, 0), {0, 24576, 192, 1}}, .extent = {1, 4, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11494,7 +11707,7 @@ static CUresult forward_922(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 754, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 754, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 755, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11518,7 +11731,7 @@ static CUresult forward_924(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 755, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 755, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 756, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11542,7 +11755,7 @@ static CUresult forward_926(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 756, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 754, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 757, e, 0), {0, 24576, 192, 1}}, .extent = {1, 4, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11606,7 +11819,7 @@ static CUresult forward_931(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 759, e, 0), {0, 32768, 256, 1}}, .b = {at(c, 759, e, 0), {0, 32768, 1, 256}}, .y = {at(c, 760, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11630,7 +11843,7 @@ static CUresult forward_933(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 760, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 760, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 761, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11654,7 +11867,7 @@ static CUresult forward_935(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 761, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 759, e, 0), {0, 32768, 256, 1}}, .y = {at(c, 762, e, 0), {0, 32768, 256, 1}}, .extent = {1, 3, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11666,7 +11879,7 @@ static CUresult forward_936(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 762, e, 0), {0, 32768, 256, 1}}, .b = {at(c, 762, e, 0), {0, 32768, 1, 256}}, .y = {at(c, 763, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11690,7 +11903,7 @@ static CUresult forward_938(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 763, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 763, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 764, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11714,7 +11927,7 @@ static CUresult forward_940(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 764, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 762, e, 0), {0, 32768, 256, 1}}, .y = {at(c, 765, e, 0), {0, 32768, 256, 1}}, .extent = {1, 3, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11726,7 +11939,7 @@ static CUresult forward_941(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 765, e, 0), {0, 32768, 256, 1}}, .b = {at(c, 765, e, 0), {0, 32768, 1, 256}}, .y = {at(c, 766, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11750,7 +11963,7 @@ static CUresult forward_943(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 766, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 766, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 767, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11774,7 +11987,7 @@ static CUresult forward_945(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 767, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 765, e, 0), {0, 32768, 256, 1}}, .y = {at(c, 768, e, 0), {0, 32768, 256, 1}}, .extent = {1, 3, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11786,7 +11999,7 @@ static CUresult forward_946(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 768, e, 0), {0, 32768, 256, 1}}, .b = {at(c, 768, e, 0), {0, 32768, 1, 256}}, .y = {at(c, 769, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11810,7 +12023,7 @@ static CUresult forward_948(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 769, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 769, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 770, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11834,7 +12047,7 @@ static CUresult forward_950(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 770, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 768, e, 0), {0, 32768, 256, 1}}, .y = {at(c, 771, e, 0), {0, 32768, 256, 1}}, .extent = {1, 3, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11846,7 +12059,7 @@ static CUresult forward_951(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 771, e, 0), {0, 32768, 256, 1}}, .b = {at(c, 771, e, 0), {0, 32768, 1, 256}}, .y = {at(c, 772, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11870,7 +12083,7 @@ static CUresult forward_953(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 772, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 772, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 773, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11894,7 +12107,7 @@ static CUresult forward_955(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 773, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 771, e, 0), {0, 32768, 256, 1}}, .y = {at(c, 774, e, 0), {0, 32768, 256, 1}}, .extent = {1, 3, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11958,7 +12171,7 @@ static CUresult forward_960(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 776, e, 0), {0, 0, 384, 1}}, .b = {at(c, 776, e, 0), {0, 0, 1, 384}}, .y = {at(c, 777, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11982,7 +12195,7 @@ static CUresult forward_962(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 777, e, 0), {0, 0, 128, 1}}, .b = {at(c, 777, e, 0), {0, 0, 1, 128}}, .y = {at(c, 778, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12006,7 +12219,7 @@ static CUresult forward_964(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 778, e, 0), {0, 0, 128, 1}}, .b = {at(c, 776, e, 0), {0, 0, 384, 1}}, .y = {at(c, 779, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, 128, 384}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12018,7 +12231,7 @@ static CUresult forward_965(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 779, e, 0), {0, 0, 384, 1}}, .b = {at(c, 779, e, 0), {0, 0, 1, 384}}, .y = {at(c, 780, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12042,7 +12255,7 @@ static CUresult forward_967(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 780, e, 0), {0, 0, 128, 1}}, .b = {at(c, 780, e, 0), {0, 0, 1, 128}}, .y = {at(c, 781, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12066,7 +12279,7 @@ static CUresult forward_969(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 781, e, 0), {0, 0, 128, 1}}, .b = {at(c, 779, e, 0), {0, 0, 384, 1}}, .y = {at(c, 782, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, 128, 384}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12078,7 +12291,7 @@ static CUresult forward_970(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 782, e, 0), {0, 0, 384, 1}}, .b = {at(c, 782, e, 0), {0, 0, 1, 384}}, .y = {at(c, 783, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12102,7 +12315,7 @@ static CUresult forward_972(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 783, e, 0), {0, 0, 128, 1}}, .b = {at(c, 783, e, 0), {0, 0, 1, 128}}, .y = {at(c, 784, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12126,7 +12339,7 @@ static CUresult forward_974(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 784, e, 0), {0, 0, 128, 1}}, .b = {at(c, 782, e, 0), {0, 0, 384, 1}}, .y = {at(c, 785, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, 128, 384}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12138,7 +12351,7 @@ static CUresult forward_975(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 785, e, 0), {0, 0, 384, 1}}, .b = {at(c, 785, e, 0), {0, 0, 1, 384}}, .y = {at(c, 786, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12162,7 +12375,7 @@ static CUresult forward_977(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 786, e, 0), {0, 0, 128, 1}}, .b = {at(c, 786, e, 0), {0, 0, 1, 128}}, .y = {at(c, 787, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12186,7 +12399,7 @@ static CUresult forward_979(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 787, e, 0), {0, 0, 128, 1}}, .b = {at(c, 785, e, 0), {0, 0, 384, 1}}, .y = {at(c, 788, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, 128, 384}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12198,7 +12411,7 @@ static CUresult forward_980(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 788, e, 0), {0, 0, 384, 1}}, .b = {at(c, 788, e, 0), {0, 0, 1, 384}}, .y = {at(c, 789, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12222,7 +12435,7 @@ static CUresult forward_982(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 789, e, 0), {0, 0, 128, 1}}, .b = {at(c, 789, e, 0), {0, 0, 1, 128}}, .y = {at(c, 790, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12246,7 +12459,7 @@ static CUresult forward_984(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 790, e, 0), {0, 0, 128, 1}}, .b = {at(c, 788, e, 0), {0, 0, 384, 1}}, .y = {at(c, 791, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, 128, 384}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12310,7 +12523,7 @@ static CUresult forward_989(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 793, e, 0), {0, 147456, 1152, 1}}, .b = {at(c, 793, e, 0), {0, 147456, 1, 1152}}, .y = {at(c, 794, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12334,7 +12547,7 @@ static CUresult forward_991(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 794, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 794, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 795, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12358,7 +12571,7 @@ static CUresult forward_993(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 795, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 793, e, 0), {0, 147456, 1152, 1}}, .y = {at(c, 796, e, 0), {0, 147456, 1152, 1}}, .extent = {1, 2, 128, 1152}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12370,7 +12583,7 @@ static CUresult forward_994(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 796, e, 0), {0, 147456, 1152, 1}}, .b = {at(c, 796, e, 0), {0, 147456, 1, 1152}}, .y = {at(c, 797, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12394,7 +12607,7 @@ static CUresult forward_996(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 797, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 797, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 798, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12418,7 +12631,7 @@ static CUresult forward_998(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 798, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 796, e, 0), {0, 147456, 1152, 1}}, .y = {at(c, 799, e, 0), {0, 147456, 1152, 1}}, .extent = {1, 2, 128, 1152}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12430,7 +12643,7 @@ static CUresult forward_999(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 799, e, 0), {0, 147456, 1152, 1}}, .b = {at(c, 799, e, 0), {0, 147456, 1, 1152}}, .y = {at(c, 800, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12454,7 +12667,7 @@ static CUresult forward_1001(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 800, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 800, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 801, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12478,7 +12691,7 @@ static CUresult forward_1003(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 801, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 799, e, 0), {0, 147456, 1152, 1}}, .y = {at(c, 802, e, 0), {0, 147456, 1152, 1}}, .extent = {1, 2, 128, 1152}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12490,7 +12703,7 @@ static CUresult forward_1004(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 802, e, 0), {0, 147456, 1152, 1}}, .b = {at(c, 802, e, 0), {0, 147456, 1, 1152}}, .y = {at(c, 803, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12514,7 +12727,7 @@ static CUresult forward_1006(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 803, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 803, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 804, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12538,7 +12751,7 @@ static CUresult forward_1008(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 804, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 802, e, 0), {0, 147456, 1152, 1}}, .y = {at(c, 805, e, 0), {0, 147456, 1152, 1}}, .extent = {1, 2, 128, 1152}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12550,7 +12763,7 @@ static CUresult forward_1009(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 805, e, 0), {0, 147456, 1152, 1}}, .b = {at(c, 805, e, 0), {0, 147456, 1, 1152}}, .y = {at(c, 806, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12574,7 +12787,7 @@ static CUresult forward_1011(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 806, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 806, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 807, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12598,7 +12811,7 @@ static CUresult forward_1013(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 807, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 805, e, 0), {0, 147456, 1152, 1}}, .y = {at(c, 808, e, 0), {0, 147456, 1152, 1}}, .extent = {1, 2, 128, 1152}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12662,7 +12875,7 @@ static CUresult forward_1018(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 810, e, 0), {0, 2304, 1, 9}}, .b = {at(c, 810, e, 0), {0, 2304, 9, 1}}, .y = {at(c, 811, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 256};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12686,7 +12899,7 @@ static CUresult forward_1020(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 811, e, 0), {0, 81, 9, 1}}, .b = {at(c, 811, e, 0), {0, 81, 1, 9}}, .y = {at(c, 812, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12710,7 +12923,7 @@ static CUresult forward_1022(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 810, e, 0), {0, 2304, 9, 1}}, .b = {at(c, 812, e, 0), {0, 81, 9, 1}}, .y = {at(c, 813, e, 0), {0, 2304, 9, 1}}, .extent = {1, 4, 256, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12722,7 +12935,7 @@ static CUresult forward_1023(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 813, e, 0), {0, 2304, 1, 9}}, .b = {at(c, 813, e, 0), {0, 2304, 9, 1}}, .y = {at(c, 814, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 256};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12746,7 +12959,7 @@ static CUresult forward_1025(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 814, e, 0), {0, 81, 9, 1}}, .b = {at(c, 814, e, 0), {0, 81, 1, 9}}, .y = {at(c, 815, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12770,7 +12983,7 @@ static CUresult forward_1027(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 813, e, 0), {0, 2304, 9, 1}}, .b = {at(c, 815, e, 0), {0, 81, 9, 1}}, .y = {at(c, 816, e, 0), {0, 2304, 9, 1}}, .extent = {1, 4, 256, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12782,7 +12995,7 @@ static CUresult forward_1028(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 816, e, 0), {0, 2304, 1, 9}}, .b = {at(c, 816, e, 0), {0, 2304, 9, 1}}, .y = {at(c, 817, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 256};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12806,7 +13019,7 @@ static CUresult forward_1030(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 817, e, 0), {0, 81, 9, 1}}, .b = {at(c, 817, e, 0), {0, 81, 1, 9}}, .y = {at(c, 818, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12830,7 +13043,7 @@ static CUresult forward_1032(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 816, e, 0), {0, 2304, 9, 1}}, .b = {at(c, 818, e, 0), {0, 81, 9, 1}}, .y = {at(c, 819, e, 0), {0, 2304, 9, 1}}, .extent = {1, 4, 256, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12842,7 +13055,7 @@ static CUresult forward_1033(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 819, e, 0), {0, 2304, 1, 9}}, .b = {at(c, 819, e, 0), {0, 2304, 9, 1}}, .y = {at(c, 820, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 256};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12866,7 +13079,7 @@ static CUresult forward_1035(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 820, e, 0), {0, 81, 9, 1}}, .b = {at(c, 820, e, 0), {0, 81, 1, 9}}, .y = {at(c, 821, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12890,7 +13103,7 @@ static CUresult forward_1037(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 819, e, 0), {0, 2304, 9, 1}}, .b = {at(c, 821, e, 0), {0, 81, 9, 1}}, .y = {at(c, 822, e, 0), {0, 2304, 9, 1}}, .extent = {1, 4, 256, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12902,7 +13115,7 @@ static CUresult forward_1038(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 822, e, 0), {0, 2304, 1, 9}}, .b = {at(c, 822, e, 0), {0, 2304, 9, 1}}, .y = {at(c, 823, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 256};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12926,7 +13139,7 @@ static CUresult forward_1040(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 823, e, 0), {0, 81, 9, 1}}, .b = {at(c, 823, e, 0), {0, 81, 1, 9}}, .y = {at(c, 824, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -12950,7 +13163,7 @@ static CUresult forward_1042(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 822, e, 0), {0, 2304, 9, 1}}, .b = {at(c, 824, e, 0), {0, 81, 9, 1}}, .y = {at(c, 825, e, 0), {0, 2304, 9, 1}}, .extent = {1, 4, 256, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -13014,7 +13227,7 @@ static CUresult forward_1047(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 827, e, 0), {0, 32768, 1, 128}}, .b = {at(c, 827, e, 0), {0, 32768, 128, 1}}, .y = {at(c, 828, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13038,7 +13251,7 @@ static CUresult forward_1049(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 828, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 828, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 829, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13062,7 +13275,7 @@ static CUresult forward_1051(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 827, e, 0), {0, 32768, 128, 1}}, .b = {at(c, 829, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 830, e, 0), {0, 32768, 128, 1}}, .extent = {1, 4, 256, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13074,7 +13287,7 @@ static CUresult forward_1052(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 830, e, 0), {0, 32768, 1, 128}}, .b = {at(c, 830, e, 0), {0, 32768, 128, 1}}, .y = {at(c, 831, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13098,7 +13311,7 @@ static CUresult forward_1054(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 831, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 831, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 832, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13122,7 +13335,7 @@ static CUresult forward_1056(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 830, e, 0), {0, 32768, 128, 1}}, .b = {at(c, 832, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 833, e, 0), {0, 32768, 128, 1}}, .extent = {1, 4, 256, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13134,7 +13347,7 @@ static CUresult forward_1057(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 833, e, 0), {0, 32768, 1, 128}}, .b = {at(c, 833, e, 0), {0, 32768, 128, 1}}, .y = {at(c, 834, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13158,7 +13371,7 @@ static CUresult forward_1059(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 834, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 834, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 835, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13182,7 +13395,7 @@ static CUresult forward_1061(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 833, e, 0), {0, 32768, 128, 1}}, .b = {at(c, 835, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 836, e, 0), {0, 32768, 128, 1}}, .extent = {1, 4, 256, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13194,7 +13407,7 @@ static CUresult forward_1062(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 836, e, 0), {0, 32768, 1, 128}}, .b = {at(c, 836, e, 0), {0, 32768, 128, 1}}, .y = {at(c, 837, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13218,7 +13431,7 @@ static CUresult forward_1064(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 837, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 837, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 838, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13242,7 +13455,7 @@ static CUresult forward_1066(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 836, e, 0), {0, 32768, 128, 1}}, .b = {at(c, 838, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 839, e, 0), {0, 32768, 128, 1}}, .extent = {1, 4, 256, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13254,7 +13467,7 @@ static CUresult forward_1067(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 839, e, 0), {0, 32768, 1, 128}}, .b = {at(c, 839, e, 0), {0, 32768, 128, 1}}, .y = {at(c, 840, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13278,7 +13491,7 @@ static CUresult forward_1069(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 840, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 840, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 841, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13302,7 +13515,7 @@ static CUresult forward_1071(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 839, e, 0), {0, 32768, 128, 1}}, .b = {at(c, 841, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 842, e, 0), {0, 32768, 128, 1}}, .extent = {1, 4, 256, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13366,7 +13579,7 @@ static CUresult forward_1076(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 844, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 844, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 845, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13390,7 +13603,7 @@ static CUresult forward_1078(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 845, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 845, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 846, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13414,7 +13627,7 @@ static CUresult forward_1080(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 846, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 844, e, 0), {0, 65536, 256, 1}}, .y = {at(c, 847, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13426,7 +13639,7 @@ static CUresult forward_1081(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 847, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 847, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 848, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13450,7 +13663,7 @@ static CUresult forward_1083(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 848, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 848, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 849, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13474,7 +13687,7 @@ static CUresult forward_1085(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 849, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 847, e, 0), {0, 65536, 256, 1}}, .y = {at(c, 850, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13486,7 +13699,7 @@ static CUresult forward_1086(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 850, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 850, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 851, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13510,7 +13723,7 @@ static CUresult forward_1088(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 851, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 851, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 852, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13534,7 +13747,7 @@ static CUresult forward_1090(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 852, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 850, e, 0), {0, 65536, 256, 1}}, .y = {at(c, 853, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13546,7 +13759,7 @@ static CUresult forward_1091(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 853, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 853, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 854, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13570,7 +13783,7 @@ static CUresult forward_1093(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 854, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 854, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 855, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13594,7 +13807,7 @@ static CUresult forward_1095(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 855, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 853, e, 0), {0, 65536, 256, 1}}, .y = {at(c, 856, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13606,7 +13819,7 @@ static CUresult forward_1096(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 856, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 856, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 857, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13630,7 +13843,7 @@ static CUresult forward_1098(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 857, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 857, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 858, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13654,7 +13867,7 @@ static CUresult forward_1100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 858, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 856, e, 0), {0, 65536, 256, 1}}, .y = {at(c, 859, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13718,7 +13931,7 @@ static CUresult forward_1105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 861, e, 0), {0, 98304, 384, 1}}, .b = {at(c, 861, e, 0), {0, 98304, 1, 384}}, .y = {at(c, 862, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13742,7 +13955,7 @@ static CUresult forward_1107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 862, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 862, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 863, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13766,7 +13979,7 @@ static CUresult forward_1109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 863, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 861, e, 0), {0, 98304, 384, 1}}, .y = {at(c, 864, e, 0), {0, 98304, 384, 1}}, .extent = {1, 3, 256, 384}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13778,7 +13991,7 @@ static CUresult forward_1110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 864, e, 0), {0, 98304, 384, 1}}, .b = {at(c, 864, e, 0), {0, 98304, 1, 384}}, .y = {at(c, 865, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13802,7 +14015,7 @@ static CUresult forward_1112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 865, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 865, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 866, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13826,7 +14039,7 @@ static CUresult forward_1114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 866, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 864, e, 0), {0, 98304, 384, 1}}, .y = {at(c, 867, e, 0), {0, 98304, 384, 1}}, .extent = {1, 3, 256, 384}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13838,7 +14051,7 @@ static CUresult forward_1115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 867, e, 0), {0, 98304, 384, 1}}, .b = {at(c, 867, e, 0), {0, 98304, 1, 384}}, .y = {at(c, 868, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13862,7 +14075,7 @@ static CUresult forward_1117(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 868, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 868, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 869, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13886,7 +14099,7 @@ static CUresult forward_1119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 869, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 867, e, 0), {0, 98304, 384, 1}}, .y = {at(c, 870, e, 0), {0, 98304, 384, 1}}, .extent = {1, 3, 256, 384}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13898,7 +14111,7 @@ static CUresult forward_1120(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 870, e, 0), {0, 98304, 384, 1}}, .b = {at(c, 870, e, 0), {0, 98304, 1, 384}}, .y = {at(c, 871, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13922,7 +14135,7 @@ static CUresult forward_1122(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 871, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 871, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 872, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13946,7 +14159,7 @@ static CUresult forward_1124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 872, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 870, e, 0), {0, 98304, 384, 1}}, .y = {at(c, 873, e, 0), {0, 98304, 384, 1}}, .extent = {1, 3, 256, 384}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13958,7 +14171,7 @@ static CUresult forward_1125(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 873, e, 0), {0, 98304, 384, 1}}, .b = {at(c, 873, e, 0), {0, 98304, 1, 384}}, .y = {at(c, 874, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13982,7 +14195,7 @@ static CUresult forward_1127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 874, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 874, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 875, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14006,7 +14219,7 @@ static CUresult forward_1129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 875, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 873, e, 0), {0, 98304, 384, 1}}, .y = {at(c, 876, e, 0), {0, 98304, 384, 1}}, .extent = {1, 3, 256, 384}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14070,7 +14283,7 @@ static CUresult forward_1134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 878, e, 0), {0, 0, 512, 1}}, .b = {at(c, 878, e, 0), {0, 0, 1, 512}}, .y = {at(c, 879, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 512};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14094,7 +14307,7 @@ static CUresult forward_1136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 879, e, 0), {0, 0, 256, 1}}, .b = {at(c, 879, e, 0), {0, 0, 1, 256}}, .y = {at(c, 880, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14118,7 +14331,7 @@ static CUresult forward_1138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 880, e, 0), {0, 0, 256, 1}}, .b = {at(c, 878, e, 0), {0, 0, 512, 1}}, .y = {at(c, 881, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, 256, 512}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14130,7 +14343,7 @@ static CUresult forward_1139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 881, e, 0), {0, 0, 512, 1}}, .b = {at(c, 881, e, 0), {0, 0, 1, 512}}, .y = {at(c, 882, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 512};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14154,7 +14367,7 @@ static CUresult forward_1141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 882, e, 0), {0, 0, 256, 1}}, .b = {at(c, 882, e, 0), {0, 0, 1, 256}}, .y = {at(c, 883, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14178,7 +14391,7 @@ static CUresult forward_1143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 883, e, 0), {0, 0, 256, 1}}, .b = {at(c, 881, e, 0), {0, 0, 512, 1}}, .y = {at(c, 884, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, 256, 512}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14190,7 +14403,7 @@ static CUresult forward_1144(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 884, e, 0), {0, 0, 512, 1}}, .b = {at(c, 884, e, 0), {0, 0, 1, 512}}, .y = {at(c, 885, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 512};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14214,7 +14427,7 @@ static CUresult forward_1146(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 885, e, 0), {0, 0, 256, 1}}, .b = {at(c, 885, e, 0), {0, 0, 1, 256}}, .y = {at(c, 886, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14238,7 +14451,7 @@ static CUresult forward_1148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 886, e, 0), {0, 0, 256, 1}}, .b = {at(c, 884, e, 0), {0, 0, 512, 1}}, .y = {at(c, 887, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, 256, 512}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14250,7 +14463,7 @@ static CUresult forward_1149(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 887, e, 0), {0, 0, 512, 1}}, .b = {at(c, 887, e, 0), {0, 0, 1, 512}}, .y = {at(c, 888, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 512};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14274,7 +14487,7 @@ static CUresult forward_1151(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 888, e, 0), {0, 0, 256, 1}}, .b = {at(c, 888, e, 0), {0, 0, 1, 256}}, .y = {at(c, 889, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14298,7 +14511,7 @@ static CUresult forward_1153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 889, e, 0), {0, 0, 256, 1}}, .b = {at(c, 887, e, 0), {0, 0, 512, 1}}, .y = {at(c, 890, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, 256, 512}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14310,7 +14523,7 @@ static CUresult forward_1154(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 890, e, 0), {0, 0, 512, 1}}, .b = {at(c, 890, e, 0), {0, 0, 1, 512}}, .y = {at(c, 891, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 512};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14334,7 +14547,7 @@ static CUresult forward_1156(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 891, e, 0), {0, 0, 256, 1}}, .b = {at(c, 891, e, 0), {0, 0, 1, 256}}, .y = {at(c, 892, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14358,7 +14571,7 @@ static CUresult forward_1158(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 892, e, 0), {0, 0, 256, 1}}, .b = {at(c, 890, e, 0), {0, 0, 512, 1}}, .y = {at(c, 893, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, 256, 512}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14422,7 +14635,7 @@ static CUresult forward_1163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 895, e, 0), {0, 0, 1152, 1}}, .b = {at(c, 895, e, 0), {0, 0, 1, 1152}}, .y = {at(c, 896, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14446,7 +14659,7 @@ static CUresult forward_1165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 896, e, 0), {0, 0, 256, 1}}, .b = {at(c, 896, e, 0), {0, 0, 1, 256}}, .y = {at(c, 897, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14470,7 +14683,7 @@ static CUresult forward_1167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 897, e, 0), {0, 0, 256, 1}}, .b = {at(c, 895, e, 0), {0, 0, 1152, 1}}, .y = {at(c, 898, e, 0), {0, 0, 1152, 1}}, .extent = {1, 1, 256, 1152}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14482,7 +14695,7 @@ static CUresult forward_1168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 898, e, 0), {0, 0, 1152, 1}}, .b = {at(c, 898, e, 0), {0, 0, 1, 1152}}, .y = {at(c, 899, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14506,7 +14719,7 @@ static CUresult forward_1170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 899, e, 0), {0, 0, 256, 1}}, .b = {at(c, 899, e, 0), {0, 0, 1, 256}}, .y = {at(c, 900, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14530,7 +14743,7 @@ static CUresult forward_1172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 900, e, 0), {0, 0, 256, 1}}, .b = {at(c, 898, e, 0), {0, 0, 1152, 1}}, .y = {at(c, 901, e, 0), {0, 0, 1152, 1}}, .extent = {1, 1, 256, 1152}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14542,7 +14755,7 @@ static CUresult forward_1173(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 901, e, 0), {0, 0, 1152, 1}}, .b = {at(c, 901, e, 0), {0, 0, 1, 1152}}, .y = {at(c, 902, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14566,7 +14779,7 @@ static CUresult forward_1175(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 902, e, 0), {0, 0, 256, 1}}, .b = {at(c, 902, e, 0), {0, 0, 1, 256}}, .y = {at(c, 903, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14590,7 +14803,7 @@ static CUresult forward_1177(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 903, e, 0), {0, 0, 256, 1}}, .b = {at(c, 901, e, 0), {0, 0, 1152, 1}}, .y = {at(c, 904, e, 0), {0, 0, 1152, 1}}, .extent = {1, 1, 256, 1152}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14602,7 +14815,7 @@ static CUresult forward_1178(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 904, e, 0), {0, 0, 1152, 1}}, .b = {at(c, 904, e, 0), {0, 0, 1, 1152}}, .y = {at(c, 905, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14626,7 +14839,7 @@ static CUresult forward_1180(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 905, e, 0), {0, 0, 256, 1}}, .b = {at(c, 905, e, 0), {0, 0, 1, 256}}, .y = {at(c, 906, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14650,7 +14863,7 @@ static CUresult forward_1182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 906, e, 0), {0, 0, 256, 1}}, .b = {at(c, 904, e, 0), {0, 0, 1152, 1}}, .y = {at(c, 907, e, 0), {0, 0, 1152, 1}}, .extent = {1, 1, 256, 1152}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14662,7 +14875,7 @@ static CUresult forward_1183(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 907, e, 0), {0, 0, 1152, 1}}, .b = {at(c, 907, e, 0), {0, 0, 1, 1152}}, .y = {at(c, 908, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14686,7 +14899,7 @@ static CUresult forward_1185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 908, e, 0), {0, 0, 256, 1}}, .b = {at(c, 908, e, 0), {0, 0, 1, 256}}, .y = {at(c, 909, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14710,7 +14923,7 @@ static CUresult forward_1187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 909, e, 0), {0, 0, 256, 1}}, .b = {at(c, 907, e, 0), {0, 0, 1152, 1}}, .y = {at(c, 910, e, 0), {0, 0, 1152, 1}}, .extent = {1, 1, 256, 1152}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 32), 1, 128, &a);
   }
   return r;
 }
@@ -19364,73 +19577,6 @@ static const struct reprise_program programs[] = {
     {NULL, 0, 0},
 };
 
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, ceiling(16384, 4096) * 5 * 4);
-    bytes = larger(bytes, ceiling(8192, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(84, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(9216, 4096) * 8 * 4);
-    bytes = larger(bytes, ceiling(98304, 4096) * 3 * 4);
-    break;
-  case 1:
-    bytes = larger(bytes, ceiling(2304, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(49152, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(576, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(65536, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(765, 4096) * 4 * 4);
-    break;
-  case 2:
-    bytes = larger(bytes, ceiling(1024, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(12288, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(168, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(294912, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(36864, 4096) * 10 * 4);
-    bytes = larger(bytes, ceiling(4096, 4096) * 3 * 4);
-    break;
-  case 3:
-    bytes = larger(bytes, ceiling(147456, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(189, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(21760, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(3072, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(378, 4096) * 4 * 4);
-    break;
-  case 4:
-    bytes = larger(bytes, ceiling(1152, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(16384, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(1764, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(2048, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(2304, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(340, 4096) * 2 * 4);
-    break;
-  case 5:
-    bytes = larger(bytes, ceiling(1680, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(441, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(7225, 4096) * 4 * 4);
-    break;
-  case 6:
-    bytes = larger(bytes, ceiling(32768, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(32768, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(432, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(4608, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(5376, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(6800, 4096) * 2 * 4);
-    break;
-  case 7:
-    bytes = larger(bytes, ceiling(131072, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(1344, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(24576, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(3360, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(6144, 4096) * 1 * 4);
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
-
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
   (void)n, (void)h, (void)w;
@@ -19495,6 +19641,7 @@ const struct reprise_stage reprise_detect_2f79280b_optimizer_stage = {
     .programs = 3,
     .packed = 0,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

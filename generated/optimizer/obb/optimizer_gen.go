@@ -15,7 +15,7 @@ const OptimizerDigest = "89ff689aa81fac2d58b0f5f9619585914c90e8d35ab0ee041384637
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "9d224a8a3c4105f7746f55938854b392277a17ebd5e33efd191a0adbe1325427"
+const OptimizerKernels = "87382dcf778104db7f57a4308075e9e919d927ace7faba856ed4e45f52a2098a"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -171,38 +188,49 @@ enum {
   k_elementwise_scale_operation_0xc098cccdu_n_1_1_e_e_s = 33,
   k_elementwise_scale_operation_0xc098cccdu_n_1_2_e_e_s = 34,
   k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s = 35,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 36,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 37,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 38,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 39,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 40,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 41,
-  k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 42,
-  k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 43,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 44,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 45,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 46,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 47,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 48,
-  k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 49,
-  k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 50,
-  k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 51,
-  k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 52,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 53,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 54,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 55,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 56,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 57,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 58,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 59,
-  k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 60,
-  k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 61,
-  k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 62,
-  k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 63,
-  k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 64,
-  k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 65,
-  k_matrix_norm_partial_4096_e = 66,
-  k_matrix_normalize_4096_0x33d6bf95u_e_e = 67,
+  k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 36,
+  k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 37,
+  k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 38,
+  k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 39,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 40,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 41,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 42,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 43,
+  k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 44,
+  k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 45,
+  k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 46,
+  k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 47,
+  k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 48,
+  k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 49,
+  k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 50,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 51,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 52,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 53,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 54,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 55,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 56,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 57,
+  k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 58,
+  k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 59,
+  k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 60,
+  k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 61,
+  k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 62,
+  k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 63,
+  k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 64,
+  k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 65,
+  k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 66,
+  k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 67,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 68,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 69,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 70,
+  k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 71,
+  k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 72,
+  k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 73,
+  k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 74,
+  k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 75,
+  k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 76,
+  k_matrix_norm_partial_4096_e = 77,
+  k_matrix_normalize_4096_0x33d6bf95u_e_e = 78,
   kernel_end
 };
 
@@ -243,39 +271,133 @@ static const char *const kernel_names[] = {
     "reprise_pose_0643791a_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_1_e_e_s",
     "reprise_pose_0643791a_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_2_e_e_s",
     "reprise_pose_0643791a_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s",
-    "reprise_pose_0643791a_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_0643791a_optimizer_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_16_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_0643791a_optimizer_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
     "reprise_pose_0643791a_optimizer_matrix_norm_partial_4096_e",
     "reprise_pose_0643791a_optimizer_matrix_normalize_4096_0x33d6bf95u_e_e",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -285,6 +407,111 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, ceiling(131072, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(1344, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(21, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(24576, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(2856, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(6144, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(9216, 4096) * 8 * 4);
+    break;
+  case 1:
+    bytes = larger(bytes, ceiling(168, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(5376, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(5780, 4096) * 2 * 4);
+    break;
+  case 2:
+    bytes = larger(bytes, ceiling(1152, 4096) * 8 * 4);
+    bytes = larger(bytes, ceiling(16384, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(189, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(2304, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(3072, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(378, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(42, 4096) * 2 * 4);
+    break;
+  case 3:
+    bytes = larger(bytes, ceiling(12288, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(1764, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(2048, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(21760, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(340, 4096) * 2 * 4);
+    break;
+  case 4:
+    bytes = larger(bytes, ceiling(1428, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(294912, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(441, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(49152, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(7225, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(85, 4096) * 2 * 4);
+    break;
+  case 5:
+    bytes = larger(bytes, ceiling(32768, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(32768, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(36864, 4096) * 10 * 4);
+    bytes = larger(bytes, ceiling(4096, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(432, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(4608, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(98304, 4096) * 3 * 4);
+    break;
+  case 6:
+    bytes = larger(bytes, ceiling(1024, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(65536, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(8192, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(84, 4096) * 2 * 4);
+    break;
+  case 7:
+    bytes = larger(bytes, ceiling(147456, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(16384, 4096) * 5 * 4);
+    bytes = larger(bytes, ceiling(2304, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(576, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(765, 4096) * 6 * 4);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -299,7 +526,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -354,7 +582,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 230, e, 0), {0, 21, 21, 1}}, .b = {at(c, 230, e, 0), {0, 21, 1, 21}}, .y = {at(c, 231, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -378,7 +606,7 @@ static CUresult forward_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 231, e, 0), {0, 1, 1, 1}}, .b = {at(c, 231, e, 0), {0, 1, 1, 1}}, .y = {at(c, 232, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -402,7 +630,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 232, e, 0), {0, 1, 1, 1}}, .b = {at(c, 230, e, 0), {0, 21, 21, 1}}, .y = {at(c, 233, e, 0), {0, 21, 21, 1}}, .extent = {1, 2, 1, 21}, .depth = 1};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -414,7 +642,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 233, e, 0), {0, 21, 21, 1}}, .b = {at(c, 233, e, 0), {0, 21, 1, 21}}, .y = {at(c, 234, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -438,7 +666,7 @@ static CUresult forward_10(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 234, e, 0), {0, 1, 1, 1}}, .b = {at(c, 234, e, 0), {0, 1, 1, 1}}, .y = {at(c, 235, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -462,7 +690,7 @@ static CUresult forward_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 235, e, 0), {0, 1, 1, 1}}, .b = {at(c, 233, e, 0), {0, 21, 21, 1}}, .y = {at(c, 236, e, 0), {0, 21, 21, 1}}, .extent = {1, 2, 1, 21}, .depth = 1};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -474,7 +702,7 @@ static CUresult forward_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 236, e, 0), {0, 21, 21, 1}}, .b = {at(c, 236, e, 0), {0, 21, 1, 21}}, .y = {at(c, 237, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -498,7 +726,7 @@ static CUresult forward_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 237, e, 0), {0, 1, 1, 1}}, .b = {at(c, 237, e, 0), {0, 1, 1, 1}}, .y = {at(c, 238, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -522,7 +750,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 238, e, 0), {0, 1, 1, 1}}, .b = {at(c, 236, e, 0), {0, 21, 21, 1}}, .y = {at(c, 239, e, 0), {0, 21, 21, 1}}, .extent = {1, 2, 1, 21}, .depth = 1};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -534,7 +762,7 @@ static CUresult forward_18(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 239, e, 0), {0, 21, 21, 1}}, .b = {at(c, 239, e, 0), {0, 21, 1, 21}}, .y = {at(c, 240, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -558,7 +786,7 @@ static CUresult forward_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 240, e, 0), {0, 1, 1, 1}}, .b = {at(c, 240, e, 0), {0, 1, 1, 1}}, .y = {at(c, 241, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -582,7 +810,7 @@ static CUresult forward_22(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 241, e, 0), {0, 1, 1, 1}}, .b = {at(c, 239, e, 0), {0, 21, 21, 1}}, .y = {at(c, 242, e, 0), {0, 21, 21, 1}}, .extent = {1, 2, 1, 21}, .depth = 1};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -594,7 +822,7 @@ static CUresult forward_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 242, e, 0), {0, 21, 21, 1}}, .b = {at(c, 242, e, 0), {0, 21, 1, 21}}, .y = {at(c, 243, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -618,7 +846,7 @@ static CUresult forward_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 243, e, 0), {0, 1, 1, 1}}, .b = {at(c, 243, e, 0), {0, 1, 1, 1}}, .y = {at(c, 244, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -642,7 +870,7 @@ static CUresult forward_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 244, e, 0), {0, 1, 1, 1}}, .b = {at(c, 242, e, 0), {0, 21, 21, 1}}, .y = {at(c, 245, e, 0), {0, 21, 21, 1}}, .extent = {1, 2, 1, 21}, .depth = 1};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -706,7 +934,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 247, e, 0), {0, 42, 42, 1}}, .b = {at(c, 247, e, 0), {0, 42, 1, 42}}, .y = {at(c, 248, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -730,7 +958,7 @@ static CUresult forward_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 248, e, 0), {0, 1, 1, 1}}, .b = {at(c, 248, e, 0), {0, 1, 1, 1}}, .y = {at(c, 249, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -754,7 +982,7 @@ static CUresult forward_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 249, e, 0), {0, 1, 1, 1}}, .b = {at(c, 247, e, 0), {0, 42, 42, 1}}, .y = {at(c, 250, e, 0), {0, 42, 42, 1}}, .extent = {1, 2, 1, 42}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -766,7 +994,7 @@ static CUresult forward_37(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 250, e, 0), {0, 42, 42, 1}}, .b = {at(c, 250, e, 0), {0, 42, 1, 42}}, .y = {at(c, 251, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -790,7 +1018,7 @@ static CUresult forward_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 251, e, 0), {0, 1, 1, 1}}, .b = {at(c, 251, e, 0), {0, 1, 1, 1}}, .y = {at(c, 252, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -814,7 +1042,7 @@ static CUresult forward_41(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 252, e, 0), {0, 1, 1, 1}}, .b = {at(c, 250, e, 0), {0, 42, 42, 1}}, .y = {at(c, 253, e, 0), {0, 42, 42, 1}}, .extent = {1, 2, 1, 42}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -826,7 +1054,7 @@ static CUresult forward_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 253, e, 0), {0, 42, 42, 1}}, .b = {at(c, 253, e, 0), {0, 42, 1, 42}}, .y = {at(c, 254, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -850,7 +1078,7 @@ static CUresult forward_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 254, e, 0), {0, 1, 1, 1}}, .b = {at(c, 254, e, 0), {0, 1, 1, 1}}, .y = {at(c, 255, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -874,7 +1102,7 @@ static CUresult forward_46(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 255, e, 0), {0, 1, 1, 1}}, .b = {at(c, 253, e, 0), {0, 42, 42, 1}}, .y = {at(c, 256, e, 0), {0, 42, 42, 1}}, .extent = {1, 2, 1, 42}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -886,7 +1114,7 @@ static CUresult forward_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 256, e, 0), {0, 42, 42, 1}}, .b = {at(c, 256, e, 0), {0, 42, 1, 42}}, .y = {at(c, 257, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -910,7 +1138,7 @@ static CUresult forward_49(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 257, e, 0), {0, 1, 1, 1}}, .b = {at(c, 257, e, 0), {0, 1, 1, 1}}, .y = {at(c, 258, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -934,7 +1162,7 @@ static CUresult forward_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 258, e, 0), {0, 1, 1, 1}}, .b = {at(c, 256, e, 0), {0, 42, 42, 1}}, .y = {at(c, 259, e, 0), {0, 42, 42, 1}}, .extent = {1, 2, 1, 42}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -946,7 +1174,7 @@ static CUresult forward_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 259, e, 0), {0, 42, 42, 1}}, .b = {at(c, 259, e, 0), {0, 42, 1, 42}}, .y = {at(c, 260, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -970,7 +1198,7 @@ static CUresult forward_54(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 260, e, 0), {0, 1, 1, 1}}, .b = {at(c, 260, e, 0), {0, 1, 1, 1}}, .y = {at(c, 261, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -994,7 +1222,7 @@ static CUresult forward_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 261, e, 0), {0, 1, 1, 1}}, .b = {at(c, 259, e, 0), {0, 42, 42, 1}}, .y = {at(c, 262, e, 0), {0, 42, 42, 1}}, .extent = {1, 2, 1, 42}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1058,7 +1286,7 @@ static CUresult forward_61(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 264, e, 0), {0, 85, 85, 1}}, .b = {at(c, 264, e, 0), {0, 85, 1, 85}}, .y = {at(c, 265, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1082,7 +1310,7 @@ static CUresult forward_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 265, e, 0), {0, 1, 1, 1}}, .b = {at(c, 265, e, 0), {0, 1, 1, 1}}, .y = {at(c, 266, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1106,7 +1334,7 @@ static CUresult forward_65(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 266, e, 0), {0, 1, 1, 1}}, .b = {at(c, 264, e, 0), {0, 85, 85, 1}}, .y = {at(c, 267, e, 0), {0, 85, 85, 1}}, .extent = {1, 2, 1, 85}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1118,7 +1346,7 @@ static CUresult forward_66(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 267, e, 0), {0, 85, 85, 1}}, .b = {at(c, 267, e, 0), {0, 85, 1, 85}}, .y = {at(c, 268, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1142,7 +1370,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 268, e, 0), {0, 1, 1, 1}}, .b = {at(c, 268, e, 0), {0, 1, 1, 1}}, .y = {at(c, 269, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1166,7 +1394,7 @@ static CUresult forward_70(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 269, e, 0), {0, 1, 1, 1}}, .b = {at(c, 267, e, 0), {0, 85, 85, 1}}, .y = {at(c, 270, e, 0), {0, 85, 85, 1}}, .extent = {1, 2, 1, 85}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1178,7 +1406,7 @@ static CUresult forward_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 270, e, 0), {0, 85, 85, 1}}, .b = {at(c, 270, e, 0), {0, 85, 1, 85}}, .y = {at(c, 271, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1202,7 +1430,7 @@ static CUresult forward_73(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 271, e, 0), {0, 1, 1, 1}}, .b = {at(c, 271, e, 0), {0, 1, 1, 1}}, .y = {at(c, 272, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1226,7 +1454,7 @@ static CUresult forward_75(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 272, e, 0), {0, 1, 1, 1}}, .b = {at(c, 270, e, 0), {0, 85, 85, 1}}, .y = {at(c, 273, e, 0), {0, 85, 85, 1}}, .extent = {1, 2, 1, 85}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1238,7 +1466,7 @@ static CUresult forward_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 273, e, 0), {0, 85, 85, 1}}, .b = {at(c, 273, e, 0), {0, 85, 1, 85}}, .y = {at(c, 274, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1262,7 +1490,7 @@ static CUresult forward_78(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 274, e, 0), {0, 1, 1, 1}}, .b = {at(c, 274, e, 0), {0, 1, 1, 1}}, .y = {at(c, 275, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1286,7 +1514,7 @@ static CUresult forward_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 275, e, 0), {0, 1, 1, 1}}, .b = {at(c, 273, e, 0), {0, 85, 85, 1}}, .y = {at(c, 276, e, 0), {0, 85, 85, 1}}, .extent = {1, 2, 1, 85}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1298,7 +1526,7 @@ static CUresult forward_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 276, e, 0), {0, 85, 85, 1}}, .b = {at(c, 276, e, 0), {0, 85, 1, 85}}, .y = {at(c, 277, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1322,7 +1550,7 @@ static CUresult forward_83(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 277, e, 0), {0, 1, 1, 1}}, .b = {at(c, 277, e, 0), {0, 1, 1, 1}}, .y = {at(c, 278, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1346,7 +1574,7 @@ static CUresult forward_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 278, e, 0), {0, 1, 1, 1}}, .b = {at(c, 276, e, 0), {0, 85, 85, 1}}, .y = {at(c, 279, e, 0), {0, 85, 85, 1}}, .extent = {1, 2, 1, 85}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1410,7 +1638,7 @@ static CUresult forward_90(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 281, e, 0), {0, 84, 21, 1}}, .b = {at(c, 281, e, 0), {0, 84, 1, 21}}, .y = {at(c, 282, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1434,7 +1662,7 @@ static CUresult forward_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 282, e, 0), {0, 16, 4, 1}}, .b = {at(c, 282, e, 0), {0, 16, 1, 4}}, .y = {at(c, 283, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1458,7 +1686,7 @@ static CUresult forward_94(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 283, e, 0), {0, 16, 4, 1}}, .b = {at(c, 281, e, 0), {0, 84, 21, 1}}, .y = {at(c, 284, e, 0), {0, 84, 21, 1}}, .extent = {1, 2, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -1470,7 +1698,7 @@ static CUresult forward_95(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 284, e, 0), {0, 84, 21, 1}}, .b = {at(c, 284, e, 0), {0, 84, 1, 21}}, .y = {at(c, 285, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1494,7 +1722,7 @@ static CUresult forward_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 285, e, 0), {0, 16, 4, 1}}, .b = {at(c, 285, e, 0), {0, 16, 1, 4}}, .y = {at(c, 286, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1518,7 +1746,7 @@ static CUresult forward_99(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 286, e, 0), {0, 16, 4, 1}}, .b = {at(c, 284, e, 0), {0, 84, 21, 1}}, .y = {at(c, 287, e, 0), {0, 84, 21, 1}}, .extent = {1, 2, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -1530,7 +1758,7 @@ static CUresult forward_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 287, e, 0), {0, 84, 21, 1}}, .b = {at(c, 287, e, 0), {0, 84, 1, 21}}, .y = {at(c, 288, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1554,7 +1782,7 @@ static CUresult forward_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 288, e, 0), {0, 16, 4, 1}}, .b = {at(c, 288, e, 0), {0, 16, 1, 4}}, .y = {at(c, 289, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1578,7 +1806,7 @@ static CUresult forward_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 289, e, 0), {0, 16, 4, 1}}, .b = {at(c, 287, e, 0), {0, 84, 21, 1}}, .y = {at(c, 290, e, 0), {0, 84, 21, 1}}, .extent = {1, 2, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -1590,7 +1818,7 @@ static CUresult forward_105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 290, e, 0), {0, 84, 21, 1}}, .b = {at(c, 290, e, 0), {0, 84, 1, 21}}, .y = {at(c, 291, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1614,7 +1842,7 @@ static CUresult forward_107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 291, e, 0), {0, 16, 4, 1}}, .b = {at(c, 291, e, 0), {0, 16, 1, 4}}, .y = {at(c, 292, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1638,7 +1866,7 @@ static CUresult forward_109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 292, e, 0), {0, 16, 4, 1}}, .b = {at(c, 290, e, 0), {0, 84, 21, 1}}, .y = {at(c, 293, e, 0), {0, 84, 21, 1}}, .extent = {1, 2, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -1650,7 +1878,7 @@ static CUresult forward_110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 293, e, 0), {0, 84, 21, 1}}, .b = {at(c, 293, e, 0), {0, 84, 1, 21}}, .y = {at(c, 294, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1674,7 +1902,7 @@ static CUresult forward_112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 294, e, 0), {0, 16, 4, 1}}, .b = {at(c, 294, e, 0), {0, 16, 1, 4}}, .y = {at(c, 295, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1698,7 +1926,7 @@ static CUresult forward_114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 295, e, 0), {0, 16, 4, 1}}, .b = {at(c, 293, e, 0), {0, 84, 21, 1}}, .y = {at(c, 296, e, 0), {0, 84, 21, 1}}, .extent = {1, 2, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -1762,7 +1990,7 @@ static CUresult forward_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 298, e, 0), {0, 168, 42, 1}}, .b = {at(c, 298, e, 0), {0, 168, 1, 42}}, .y = {at(c, 299, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1786,7 +2014,7 @@ static CUresult forward_121(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 299, e, 0), {0, 16, 4, 1}}, .b = {at(c, 299, e, 0), {0, 16, 1, 4}}, .y = {at(c, 300, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1810,7 +2038,7 @@ static CUresult forward_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 300, e, 0), {0, 16, 4, 1}}, .b = {at(c, 298, e, 0), {0, 168, 42, 1}}, .y = {at(c, 301, e, 0), {0, 168, 42, 1}}, .extent = {1, 2, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1822,7 +2050,7 @@ static CUresult forward_124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 301, e, 0), {0, 168, 42, 1}}, .b = {at(c, 301, e, 0), {0, 168, 1, 42}}, .y = {at(c, 302, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1846,7 +2074,7 @@ static CUresult forward_126(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 302, e, 0), {0, 16, 4, 1}}, .b = {at(c, 302, e, 0), {0, 16, 1, 4}}, .y = {at(c, 303, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1870,7 +2098,7 @@ static CUresult forward_128(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 303, e, 0), {0, 16, 4, 1}}, .b = {at(c, 301, e, 0), {0, 168, 42, 1}}, .y = {at(c, 304, e, 0), {0, 168, 42, 1}}, .extent = {1, 2, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1882,7 +2110,7 @@ static CUresult forward_129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 304, e, 0), {0, 168, 42, 1}}, .b = {at(c, 304, e, 0), {0, 168, 1, 42}}, .y = {at(c, 305, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1906,7 +2134,7 @@ static CUresult forward_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 305, e, 0), {0, 16, 4, 1}}, .b = {at(c, 305, e, 0), {0, 16, 1, 4}}, .y = {at(c, 306, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1930,7 +2158,7 @@ static CUresult forward_133(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 306, e, 0), {0, 16, 4, 1}}, .b = {at(c, 304, e, 0), {0, 168, 42, 1}}, .y = {at(c, 307, e, 0), {0, 168, 42, 1}}, .extent = {1, 2, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1942,7 +2170,7 @@ static CUresult forward_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 307, e, 0), {0, 168, 42, 1}}, .b = {at(c, 307, e, 0), {0, 168, 1, 42}}, .y = {at(c, 308, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1966,7 +2194,7 @@ static CUresult forward_136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 308, e, 0), {0, 16, 4, 1}}, .b = {at(c, 308, e, 0), {0, 16, 1, 4}}, .y = {at(c, 309, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1990,7 +2218,7 @@ static CUresult forward_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 309, e, 0), {0, 16, 4, 1}}, .b = {at(c, 307, e, 0), {0, 168, 42, 1}}, .y = {at(c, 310, e, 0), {0, 168, 42, 1}}, .extent = {1, 2, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2002,7 +2230,7 @@ static CUresult forward_139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 310, e, 0), {0, 168, 42, 1}}, .b = {at(c, 310, e, 0), {0, 168, 1, 42}}, .y = {at(c, 311, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2026,7 +2254,7 @@ static CUresult forward_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 311, e, 0), {0, 16, 4, 1}}, .b = {at(c, 311, e, 0), {0, 16, 1, 4}}, .y = {at(c, 312, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2050,7 +2278,7 @@ static CUresult forward_143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 312, e, 0), {0, 16, 4, 1}}, .b = {at(c, 310, e, 0), {0, 168, 42, 1}}, .y = {at(c, 313, e, 0), {0, 168, 42, 1}}, .extent = {1, 2, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2114,7 +2342,7 @@ static CUresult forward_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 315, e, 0), {0, 340, 85, 1}}, .b = {at(c, 315, e, 0), {0, 340, 1, 85}}, .y = {at(c, 316, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2138,7 +2366,7 @@ static CUresult forward_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 316, e, 0), {0, 16, 4, 1}}, .b = {at(c, 316, e, 0), {0, 16, 1, 4}}, .y = {at(c, 317, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2162,7 +2390,7 @@ static CUresult forward_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 317, e, 0), {0, 16, 4, 1}}, .b = {at(c, 315, e, 0), {0, 340, 85, 1}}, .y = {at(c, 318, e, 0), {0, 340, 85, 1}}, .extent = {1, 2, 4, 85}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2174,7 +2402,7 @@ static CUresult forward_153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 318, e, 0), {0, 340, 85, 1}}, .b = {at(c, 318, e, 0), {0, 340, 1, 85}}, .y = {at(c, 319, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2198,7 +2426,7 @@ static CUresult forward_155(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 319, e, 0), {0, 16, 4, 1}}, .b = {at(c, 319, e, 0), {0, 16, 1, 4}}, .y = {at(c, 320, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2222,7 +2450,7 @@ static CUresult forward_157(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 320, e, 0), {0, 16, 4, 1}}, .b = {at(c, 318, e, 0), {0, 340, 85, 1}}, .y = {at(c, 321, e, 0), {0, 340, 85, 1}}, .extent = {1, 2, 4, 85}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2234,7 +2462,7 @@ static CUresult forward_158(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 321, e, 0), {0, 340, 85, 1}}, .b = {at(c, 321, e, 0), {0, 340, 1, 85}}, .y = {at(c, 322, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2258,7 +2486,7 @@ static CUresult forward_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 322, e, 0), {0, 16, 4, 1}}, .b = {at(c, 322, e, 0), {0, 16, 1, 4}}, .y = {at(c, 323, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2282,7 +2510,7 @@ static CUresult forward_162(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 323, e, 0), {0, 16, 4, 1}}, .b = {at(c, 321, e, 0), {0, 340, 85, 1}}, .y = {at(c, 324, e, 0), {0, 340, 85, 1}}, .extent = {1, 2, 4, 85}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2294,7 +2522,7 @@ static CUresult forward_163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 324, e, 0), {0, 340, 85, 1}}, .b = {at(c, 324, e, 0), {0, 340, 1, 85}}, .y = {at(c, 325, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2318,7 +2546,7 @@ static CUresult forward_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 325, e, 0), {0, 16, 4, 1}}, .b = {at(c, 325, e, 0), {0, 16, 1, 4}}, .y = {at(c, 326, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2342,7 +2570,7 @@ static CUresult forward_167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 326, e, 0), {0, 16, 4, 1}}, .b = {at(c, 324, e, 0), {0, 340, 85, 1}}, .y = {at(c, 327, e, 0), {0, 340, 85, 1}}, .extent = {1, 2, 4, 85}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2354,7 +2582,7 @@ static CUresult forward_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 327, e, 0), {0, 340, 85, 1}}, .b = {at(c, 327, e, 0), {0, 340, 1, 85}}, .y = {at(c, 328, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 85};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2378,7 +2606,7 @@ static CUresult forward_170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 328, e, 0), {0, 16, 4, 1}}, .b = {at(c, 328, e, 0), {0, 16, 1, 4}}, .y = {at(c, 329, e, 0), {0, 16, 4, 1}}, .extent = {1, 2, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2402,7 +2630,7 @@ static CUresult forward_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 329, e, 0), {0, 16, 4, 1}}, .b = {at(c, 327, e, 0), {0, 340, 85, 1}}, .y = {at(c, 330, e, 0), {0, 340, 85, 1}}, .extent = {1, 2, 4, 85}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(85, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2466,7 +2694,7 @@ static CUresult forward_177(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 332, e, 0), {0, 0, 27, 1}}, .b = {at(c, 332, e, 0), {0, 0, 1, 27}}, .y = {at(c, 333, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2490,7 +2718,7 @@ static CUresult forward_179(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 333, e, 0), {0, 0, 16, 1}}, .b = {at(c, 333, e, 0), {0, 0, 1, 16}}, .y = {at(c, 334, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2514,7 +2742,7 @@ static CUresult forward_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 334, e, 0), {0, 0, 16, 1}}, .b = {at(c, 332, e, 0), {0, 0, 27, 1}}, .y = {at(c, 335, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2526,7 +2754,7 @@ static CUresult forward_182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 335, e, 0), {0, 0, 27, 1}}, .b = {at(c, 335, e, 0), {0, 0, 1, 27}}, .y = {at(c, 336, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2550,7 +2778,7 @@ static CUresult forward_184(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 336, e, 0), {0, 0, 16, 1}}, .b = {at(c, 336, e, 0), {0, 0, 1, 16}}, .y = {at(c, 337, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2574,7 +2802,7 @@ static CUresult forward_186(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 337, e, 0), {0, 0, 16, 1}}, .b = {at(c, 335, e, 0), {0, 0, 27, 1}}, .y = {at(c, 338, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2586,7 +2814,7 @@ static CUresult forward_187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 338, e, 0), {0, 0, 27, 1}}, .b = {at(c, 338, e, 0), {0, 0, 1, 27}}, .y = {at(c, 339, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2610,7 +2838,7 @@ static CUresult forward_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 339, e, 0), {0, 0, 16, 1}}, .b = {at(c, 339, e, 0), {0, 0, 1, 16}}, .y = {at(c, 340, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2634,7 +2862,7 @@ static CUresult forward_191(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 340, e, 0), {0, 0, 16, 1}}, .b = {at(c, 338, e, 0), {0, 0, 27, 1}}, .y = {at(c, 341, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2646,7 +2874,7 @@ static CUresult forward_192(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 341, e, 0), {0, 0, 27, 1}}, .b = {at(c, 341, e, 0), {0, 0, 1, 27}}, .y = {at(c, 342, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2670,7 +2898,7 @@ static CUresult forward_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 342, e, 0), {0, 0, 16, 1}}, .b = {at(c, 342, e, 0), {0, 0, 1, 16}}, .y = {at(c, 343, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2694,7 +2922,7 @@ static CUresult forward_196(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 343, e, 0), {0, 0, 16, 1}}, .b = {at(c, 341, e, 0), {0, 0, 27, 1}}, .y = {at(c, 344, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2706,7 +2934,7 @@ static CUresult forward_197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 344, e, 0), {0, 0, 27, 1}}, .b = {at(c, 344, e, 0), {0, 0, 1, 27}}, .y = {at(c, 345, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2730,7 +2958,7 @@ static CUresult forward_199(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 345, e, 0), {0, 0, 16, 1}}, .b = {at(c, 345, e, 0), {0, 0, 1, 16}}, .y = {at(c, 346, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2754,7 +2982,7 @@ static CUresult forward_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 346, e, 0), {0, 0, 16, 1}}, .b = {at(c, 344, e, 0), {0, 0, 27, 1}}, .y = {at(c, 347, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2818,7 +3046,7 @@ static CUresult forward_206(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 349, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 349, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 350, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2842,7 +3070,7 @@ static CUresult forward_208(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 350, e, 0), {0, 256, 16, 1}}, .b = {at(c, 350, e, 0), {0, 256, 1, 16}}, .y = {at(c, 351, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2866,7 +3094,7 @@ static CUresult forward_210(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 351, e, 0), {0, 256, 16, 1}}, .b = {at(c, 349, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 352, e, 0), {0, 2304, 144, 1}}, .extent = {1, 2, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2878,7 +3106,7 @@ static CUresult forward_211(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 352, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 352, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 353, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2902,7 +3130,7 @@ static CUresult forward_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 353, e, 0), {0, 256, 16, 1}}, .b = {at(c, 353, e, 0), {0, 256, 1, 16}}, .y = {at(c, 354, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2926,7 +3154,7 @@ static CUresult forward_215(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 354, e, 0), {0, 256, 16, 1}}, .b = {at(c, 352, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 355, e, 0), {0, 2304, 144, 1}}, .extent = {1, 2, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2938,7 +3166,7 @@ static CUresult forward_216(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 355, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 355, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 356, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2962,7 +3190,7 @@ static CUresult forward_218(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 356, e, 0), {0, 256, 16, 1}}, .b = {at(c, 356, e, 0), {0, 256, 1, 16}}, .y = {at(c, 357, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2986,7 +3214,7 @@ static CUresult forward_220(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 357, e, 0), {0, 256, 16, 1}}, .b = {at(c, 355, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 358, e, 0), {0, 2304, 144, 1}}, .extent = {1, 2, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2998,7 +3226,7 @@ static CUresult forward_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 358, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 358, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 359, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -3022,7 +3250,7 @@ static CUresult forward_223(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 359, e, 0), {0, 256, 16, 1}}, .b = {at(c, 359, e, 0), {0, 256, 1, 16}}, .y = {at(c, 360, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -3046,7 +3274,7 @@ static CUresult forward_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 360, e, 0), {0, 256, 16, 1}}, .b = {at(c, 358, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 361, e, 0), {0, 2304, 144, 1}}, .extent = {1, 2, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 2, 128, &a);
   }
   return r;
 }
@@ -3058,7 +3286,7 @@ static CUresult forward_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 361, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 361, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 362, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -3082,7 +3310,7 @@ static CUresult forward_228(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 362, e, 0), {0, 256, 16, 1}}, .b = {at(c, 362, e, 0), {0, 256, 1, 16}}, .y = {at(c, 363, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -3106,7 +3334,7 @@ static CUresult forward_230(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 363, e, 0), {0, 256, 16, 1}}, .b = {at(c, 361, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 364, e, 0), {0, 2304, 144, 1}}, .extent = {1, 2, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 2, 128, &a);
   }
   return r;
 }
@@ -3170,7 +3398,7 @@ static CUresult forward_235(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 366, e, 0), {0, 189, 1, 9}}, .b = {at(c, 366, e, 0), {0, 189, 9, 1}}, .y = {at(c, 367, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3194,7 +3422,7 @@ static CUresult forward_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 367, e, 0), {0, 81, 9, 1}}, .b = {at(c, 367, e, 0), {0, 81, 1, 9}}, .y = {at(c, 368, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3218,7 +3446,7 @@ static CUresult forward_239(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 366, e, 0), {0, 189, 9, 1}}, .b = {at(c, 368, e, 0), {0, 81, 9, 1}}, .y = {at(c, 369, e, 0), {0, 189, 9, 1}}, .extent = {1, 6, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3230,7 +3458,7 @@ static CUresult forward_240(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 369, e, 0), {0, 189, 1, 9}}, .b = {at(c, 369, e, 0), {0, 189, 9, 1}}, .y = {at(c, 370, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3254,7 +3482,7 @@ static CUresult forward_242(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 370, e, 0), {0, 81, 9, 1}}, .b = {at(c, 370, e, 0), {0, 81, 1, 9}}, .y = {at(c, 371, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3278,7 +3506,7 @@ static CUresult forward_244(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 369, e, 0), {0, 189, 9, 1}}, .b = {at(c, 371, e, 0), {0, 81, 9, 1}}, .y = {at(c, 372, e, 0), {0, 189, 9, 1}}, .extent = {1, 6, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3290,7 +3518,7 @@ static CUresult forward_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 372, e, 0), {0, 189, 1, 9}}, .b = {at(c, 372, e, 0), {0, 189, 9, 1}}, .y = {at(c, 373, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3314,7 +3542,7 @@ static CUresult forward_247(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 373, e, 0), {0, 81, 9, 1}}, .b = {at(c, 373, e, 0), {0, 81, 1, 9}}, .y = {at(c, 374, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3338,7 +3566,7 @@ static CUresult forward_249(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 372, e, 0), {0, 189, 9, 1}}, .b = {at(c, 374, e, 0), {0, 81, 9, 1}}, .y = {at(c, 375, e, 0), {0, 189, 9, 1}}, .extent = {1, 6, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3350,7 +3578,7 @@ static CUresult forward_250(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 375, e, 0), {0, 189, 1, 9}}, .b = {at(c, 375, e, 0), {0, 189, 9, 1}}, .y = {at(c, 376, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3374,7 +3602,7 @@ static CUresult forward_252(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 376, e, 0), {0, 81, 9, 1}}, .b = {at(c, 376, e, 0), {0, 81, 1, 9}}, .y = {at(c, 377, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3398,7 +3626,7 @@ static CUresult forward_254(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 375, e, 0), {0, 189, 9, 1}}, .b = {at(c, 377, e, 0), {0, 81, 9, 1}}, .y = {at(c, 378, e, 0), {0, 189, 9, 1}}, .extent = {1, 6, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3410,7 +3638,7 @@ static CUresult forward_255(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 378, e, 0), {0, 189, 1, 9}}, .b = {at(c, 378, e, 0), {0, 189, 9, 1}}, .y = {at(c, 379, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3434,7 +3662,7 @@ static CUresult forward_257(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 379, e, 0), {0, 81, 9, 1}}, .b = {at(c, 379, e, 0), {0, 81, 1, 9}}, .y = {at(c, 380, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3458,7 +3686,7 @@ static CUresult forward_259(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 378, e, 0), {0, 189, 9, 1}}, .b = {at(c, 380, e, 0), {0, 81, 9, 1}}, .y = {at(c, 381, e, 0), {0, 189, 9, 1}}, .extent = {1, 6, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3522,7 +3750,7 @@ static CUresult forward_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 383, e, 0), {0, 441, 21, 1}}, .b = {at(c, 383, e, 0), {0, 441, 1, 21}}, .y = {at(c, 384, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3546,7 +3774,7 @@ static CUresult forward_266(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 384, e, 0), {0, 441, 21, 1}}, .b = {at(c, 384, e, 0), {0, 441, 1, 21}}, .y = {at(c, 385, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3570,7 +3798,7 @@ static CUresult forward_268(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 385, e, 0), {0, 441, 21, 1}}, .b = {at(c, 383, e, 0), {0, 441, 21, 1}}, .y = {at(c, 386, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3582,7 +3810,7 @@ static CUresult forward_269(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 386, e, 0), {0, 441, 21, 1}}, .b = {at(c, 386, e, 0), {0, 441, 1, 21}}, .y = {at(c, 387, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3606,7 +3834,7 @@ static CUresult forward_271(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 387, e, 0), {0, 441, 21, 1}}, .b = {at(c, 387, e, 0), {0, 441, 1, 21}}, .y = {at(c, 388, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3630,7 +3858,7 @@ static CUresult forward_273(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 388, e, 0), {0, 441, 21, 1}}, .b = {at(c, 386, e, 0), {0, 441, 21, 1}}, .y = {at(c, 389, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3642,7 +3870,7 @@ static CUresult forward_274(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 389, e, 0), {0, 441, 21, 1}}, .b = {at(c, 389, e, 0), {0, 441, 1, 21}}, .y = {at(c, 390, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3666,7 +3894,7 @@ static CUresult forward_276(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 390, e, 0), {0, 441, 21, 1}}, .b = {at(c, 390, e, 0), {0, 441, 1, 21}}, .y = {at(c, 391, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3690,7 +3918,7 @@ static CUresult forward_278(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 391, e, 0), {0, 441, 21, 1}}, .b = {at(c, 389, e, 0), {0, 441, 21, 1}}, .y = {at(c, 392, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3702,7 +3930,7 @@ static CUresult forward_279(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 392, e, 0), {0, 441, 21, 1}}, .b = {at(c, 392, e, 0), {0, 441, 1, 21}}, .y = {at(c, 393, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3726,7 +3954,7 @@ static CUresult forward_281(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 393, e, 0), {0, 441, 21, 1}}, .b = {at(c, 393, e, 0), {0, 441, 1, 21}}, .y = {at(c, 394, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3750,7 +3978,7 @@ static CUresult forward_283(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 394, e, 0), {0, 441, 21, 1}}, .b = {at(c, 392, e, 0), {0, 441, 21, 1}}, .y = {at(c, 395, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3762,7 +3990,7 @@ static CUresult forward_284(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 395, e, 0), {0, 441, 21, 1}}, .b = {at(c, 395, e, 0), {0, 441, 1, 21}}, .y = {at(c, 396, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3786,7 +4014,7 @@ static CUresult forward_286(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 396, e, 0), {0, 441, 21, 1}}, .b = {at(c, 396, e, 0), {0, 441, 1, 21}}, .y = {at(c, 397, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3810,7 +4038,7 @@ static CUresult forward_288(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 397, e, 0), {0, 441, 21, 1}}, .b = {at(c, 395, e, 0), {0, 441, 21, 1}}, .y = {at(c, 398, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3874,7 +4102,7 @@ static CUresult forward_293(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 400, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 400, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 401, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3898,7 +4126,7 @@ static CUresult forward_295(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 401, e, 0), {0, 441, 21, 1}}, .b = {at(c, 401, e, 0), {0, 441, 1, 21}}, .y = {at(c, 402, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3922,7 +4150,7 @@ static CUresult forward_297(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 402, e, 0), {0, 441, 21, 1}}, .b = {at(c, 400, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 403, e, 0), {0, 1344, 64, 1}}, .extent = {1, 6, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -3934,7 +4162,7 @@ static CUresult forward_298(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 403, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 403, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 404, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3958,7 +4186,7 @@ static CUresult forward_300(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 404, e, 0), {0, 441, 21, 1}}, .b = {at(c, 404, e, 0), {0, 441, 1, 21}}, .y = {at(c, 405, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -3982,7 +4210,7 @@ static CUresult forward_302(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 405, e, 0), {0, 441, 21, 1}}, .b = {at(c, 403, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 406, e, 0), {0, 1344, 64, 1}}, .extent = {1, 6, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -3994,7 +4222,7 @@ static CUresult forward_303(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 406, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 406, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 407, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4018,7 +4246,7 @@ static CUresult forward_305(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 407, e, 0), {0, 441, 21, 1}}, .b = {at(c, 407, e, 0), {0, 441, 1, 21}}, .y = {at(c, 408, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4042,7 +4270,7 @@ static CUresult forward_307(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 408, e, 0), {0, 441, 21, 1}}, .b = {at(c, 406, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 409, e, 0), {0, 1344, 64, 1}}, .extent = {1, 6, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -4054,7 +4282,7 @@ static CUresult forward_308(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 409, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 409, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 410, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4078,7 +4306,7 @@ static CUresult forward_310(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 410, e, 0), {0, 441, 21, 1}}, .b = {at(c, 410, e, 0), {0, 441, 1, 21}}, .y = {at(c, 411, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4102,7 +4330,7 @@ static CUresult forward_312(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 411, e, 0), {0, 441, 21, 1}}, .b = {at(c, 409, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 412, e, 0), {0, 1344, 64, 1}}, .extent = {1, 6, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -4114,7 +4342,7 @@ static CUresult forward_313(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 412, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 412, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 413, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4138,7 +4366,7 @@ static CUresult forward_315(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 413, e, 0), {0, 441, 21, 1}}, .b = {at(c, 413, e, 0), {0, 441, 1, 21}}, .y = {at(c, 414, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4162,7 +4390,7 @@ static CUresult forward_317(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 414, e, 0), {0, 441, 21, 1}}, .b = {at(c, 412, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 415, e, 0), {0, 1344, 64, 1}}, .extent = {1, 6, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -4226,7 +4454,7 @@ static CUresult forward_322(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 417, e, 0), {0, 0, 32, 1}}, .b = {at(c, 417, e, 0), {0, 0, 1, 32}}, .y = {at(c, 418, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4250,7 +4478,7 @@ static CUresult forward_324(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 418, e, 0), {0, 0, 32, 1}}, .b = {at(c, 418, e, 0), {0, 0, 1, 32}}, .y = {at(c, 419, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4274,7 +4502,7 @@ static CUresult forward_326(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 419, e, 0), {0, 0, 32, 1}}, .b = {at(c, 417, e, 0), {0, 0, 32, 1}}, .y = {at(c, 420, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4286,7 +4514,7 @@ static CUresult forward_327(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 420, e, 0), {0, 0, 32, 1}}, .b = {at(c, 420, e, 0), {0, 0, 1, 32}}, .y = {at(c, 421, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4310,7 +4538,7 @@ static CUresult forward_329(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 421, e, 0), {0, 0, 32, 1}}, .b = {at(c, 421, e, 0), {0, 0, 1, 32}}, .y = {at(c, 422, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4334,7 +4562,7 @@ static CUresult forward_331(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 422, e, 0), {0, 0, 32, 1}}, .b = {at(c, 420, e, 0), {0, 0, 32, 1}}, .y = {at(c, 423, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4346,7 +4574,7 @@ static CUresult forward_332(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 423, e, 0), {0, 0, 32, 1}}, .b = {at(c, 423, e, 0), {0, 0, 1, 32}}, .y = {at(c, 424, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4370,7 +4598,7 @@ static CUresult forward_334(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 424, e, 0), {0, 0, 32, 1}}, .b = {at(c, 424, e, 0), {0, 0, 1, 32}}, .y = {at(c, 425, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4394,7 +4622,7 @@ static CUresult forward_336(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 425, e, 0), {0, 0, 32, 1}}, .b = {at(c, 423, e, 0), {0, 0, 32, 1}}, .y = {at(c, 426, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4406,7 +4634,7 @@ static CUresult forward_337(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 426, e, 0), {0, 0, 32, 1}}, .b = {at(c, 426, e, 0), {0, 0, 1, 32}}, .y = {at(c, 427, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4430,7 +4658,7 @@ static CUresult forward_339(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 427, e, 0), {0, 0, 32, 1}}, .b = {at(c, 427, e, 0), {0, 0, 1, 32}}, .y = {at(c, 428, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4454,7 +4682,7 @@ static CUresult forward_341(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 428, e, 0), {0, 0, 32, 1}}, .b = {at(c, 426, e, 0), {0, 0, 32, 1}}, .y = {at(c, 429, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4466,7 +4694,7 @@ static CUresult forward_342(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 429, e, 0), {0, 0, 32, 1}}, .b = {at(c, 429, e, 0), {0, 0, 1, 32}}, .y = {at(c, 430, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4490,7 +4718,7 @@ static CUresult forward_344(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 430, e, 0), {0, 0, 32, 1}}, .b = {at(c, 430, e, 0), {0, 0, 1, 32}}, .y = {at(c, 431, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4514,7 +4742,7 @@ static CUresult forward_346(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 431, e, 0), {0, 0, 32, 1}}, .b = {at(c, 429, e, 0), {0, 0, 32, 1}}, .y = {at(c, 432, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4578,7 +4806,7 @@ static CUresult forward_351(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 434, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 434, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 435, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4602,7 +4830,7 @@ static CUresult forward_353(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 435, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 435, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 436, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4626,7 +4854,7 @@ static CUresult forward_355(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 436, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 434, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 437, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -4638,7 +4866,7 @@ static CUresult forward_356(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 437, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 437, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 438, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4662,7 +4890,7 @@ static CUresult forward_358(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 438, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 438, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 439, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4686,7 +4914,7 @@ static CUresult forward_360(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 439, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 437, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 440, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -4698,7 +4926,7 @@ static CUresult forward_361(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 440, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 440, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 441, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4722,7 +4950,7 @@ static CUresult forward_363(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 441, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 441, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 442, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4746,7 +4974,7 @@ static CUresult forward_365(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 442, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 440, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 443, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -4758,7 +4986,7 @@ static CUresult forward_366(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 443, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 443, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 444, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4782,7 +5010,7 @@ static CUresult forward_368(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 444, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 444, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 445, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4806,7 +5034,7 @@ static CUresult forward_370(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 445, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 443, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 446, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -4818,7 +5046,7 @@ static CUresult forward_371(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 446, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 446, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 447, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4842,7 +5070,7 @@ static CUresult forward_373(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 447, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 447, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 448, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4866,7 +5094,7 @@ static CUresult forward_375(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 448, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 446, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 449, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -4930,7 +5158,7 @@ static CUresult forward_380(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 451, e, 0), {0, 0, 144, 1}}, .b = {at(c, 451, e, 0), {0, 0, 1, 144}}, .y = {at(c, 452, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4954,7 +5182,7 @@ static CUresult forward_382(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 452, e, 0), {0, 0, 32, 1}}, .b = {at(c, 452, e, 0), {0, 0, 1, 32}}, .y = {at(c, 453, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -4978,7 +5206,7 @@ static CUresult forward_384(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 453, e, 0), {0, 0, 32, 1}}, .b = {at(c, 451, e, 0), {0, 0, 144, 1}}, .y = {at(c, 454, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 32, 144}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -4990,7 +5218,7 @@ static CUresult forward_385(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 454, e, 0), {0, 0, 144, 1}}, .b = {at(c, 454, e, 0), {0, 0, 1, 144}}, .y = {at(c, 455, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5014,7 +5242,7 @@ static CUresult forward_387(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 455, e, 0), {0, 0, 32, 1}}, .b = {at(c, 455, e, 0), {0, 0, 1, 32}}, .y = {at(c, 456, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5038,7 +5266,7 @@ static CUresult forward_389(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 456, e, 0), {0, 0, 32, 1}}, .b = {at(c, 454, e, 0), {0, 0, 144, 1}}, .y = {at(c, 457, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 32, 144}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -5050,7 +5278,7 @@ static CUresult forward_390(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 457, e, 0), {0, 0, 144, 1}}, .b = {at(c, 457, e, 0), {0, 0, 1, 144}}, .y = {at(c, 458, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5074,7 +5302,7 @@ static CUresult forward_392(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 458, e, 0), {0, 0, 32, 1}}, .b = {at(c, 458, e, 0), {0, 0, 1, 32}}, .y = {at(c, 459, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5098,7 +5326,7 @@ static CUresult forward_394(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 459, e, 0), {0, 0, 32, 1}}, .b = {at(c, 457, e, 0), {0, 0, 144, 1}}, .y = {at(c, 460, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 32, 144}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -5110,7 +5338,7 @@ static CUresult forward_395(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 460, e, 0), {0, 0, 144, 1}}, .b = {at(c, 460, e, 0), {0, 0, 1, 144}}, .y = {at(c, 461, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5134,7 +5362,7 @@ static CUresult forward_397(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 461, e, 0), {0, 0, 32, 1}}, .b = {at(c, 461, e, 0), {0, 0, 1, 32}}, .y = {at(c, 462, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5158,7 +5386,7 @@ static CUresult forward_399(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 462, e, 0), {0, 0, 32, 1}}, .b = {at(c, 460, e, 0), {0, 0, 144, 1}}, .y = {at(c, 463, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 32, 144}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -5170,7 +5398,7 @@ static CUresult forward_400(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 463, e, 0), {0, 0, 144, 1}}, .b = {at(c, 463, e, 0), {0, 0, 1, 144}}, .y = {at(c, 464, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5194,7 +5422,7 @@ static CUresult forward_402(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 464, e, 0), {0, 0, 32, 1}}, .b = {at(c, 464, e, 0), {0, 0, 1, 32}}, .y = {at(c, 465, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5218,7 +5446,7 @@ static CUresult forward_404(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 465, e, 0), {0, 0, 32, 1}}, .b = {at(c, 463, e, 0), {0, 0, 144, 1}}, .y = {at(c, 466, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 32, 144}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -5282,7 +5510,7 @@ static CUresult forward_409(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 468, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 468, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 469, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -5306,7 +5534,7 @@ static CUresult forward_411(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 469, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 469, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 470, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -5330,7 +5558,7 @@ static CUresult forward_413(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 470, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 468, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 471, e, 0), {0, 9216, 288, 1}}, .extent = {1, 8, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 8, 128, &a);
   }
   return r;
 }
@@ -5342,7 +5570,7 @@ static CUresult forward_414(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 471, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 471, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 472, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -5366,7 +5594,7 @@ static CUresult forward_416(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 472, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 472, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 473, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -5390,7 +5618,7 @@ static CUresult forward_418(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 473, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 471, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 474, e, 0), {0, 9216, 288, 1}}, .extent = {1, 8, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 8, 128, &a);
   }
   return r;
 }
@@ -5402,7 +5630,7 @@ static CUresult forward_419(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 474, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 474, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 475, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -5426,7 +5654,7 @@ static CUresult forward_421(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 475, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 475, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 476, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -5450,7 +5678,7 @@ static CUresult forward_423(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 476, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 474, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 477, e, 0), {0, 9216, 288, 1}}, .extent = {1, 8, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 8, 128, &a);
   }
   return r;
 }
@@ -5462,7 +5690,7 @@ static CUresult forward_424(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 477, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 477, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 478, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -5486,7 +5714,7 @@ static CUresult forward_426(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 478, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 478, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 479, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -5510,7 +5738,7 @@ static CUresult forward_428(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 479, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 477, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 480, e, 0), {0, 9216, 288, 1}}, .extent = {1, 8, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 8, 128, &a);
   }
   return r;
 }
@@ -5522,7 +5750,7 @@ static CUresult forward_429(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 480, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 480, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 481, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -5546,7 +5774,7 @@ static CUresult forward_431(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 481, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 481, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 482, e, 0), {0, 1024, 32, 1}}, .extent = {1, 8, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -5570,7 +5798,7 @@ static CUresult forward_433(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 482, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 480, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 483, e, 0), {0, 9216, 288, 1}}, .extent = {1, 8, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 8, 128, &a);
   }
   return r;
 }
@@ -5634,7 +5862,7 @@ static CUresult forward_438(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 485, e, 0), {0, 378, 1, 9}}, .b = {at(c, 485, e, 0), {0, 378, 9, 1}}, .y = {at(c, 486, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5658,7 +5886,7 @@ static CUresult forward_440(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 486, e, 0), {0, 81, 9, 1}}, .b = {at(c, 486, e, 0), {0, 81, 1, 9}}, .y = {at(c, 487, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5682,7 +5910,7 @@ static CUresult forward_442(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 485, e, 0), {0, 378, 9, 1}}, .b = {at(c, 487, e, 0), {0, 81, 9, 1}}, .y = {at(c, 488, e, 0), {0, 378, 9, 1}}, .extent = {1, 6, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5694,7 +5922,7 @@ static CUresult forward_443(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 488, e, 0), {0, 378, 1, 9}}, .b = {at(c, 488, e, 0), {0, 378, 9, 1}}, .y = {at(c, 489, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5718,7 +5946,7 @@ static CUresult forward_445(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 489, e, 0), {0, 81, 9, 1}}, .b = {at(c, 489, e, 0), {0, 81, 1, 9}}, .y = {at(c, 490, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5742,7 +5970,7 @@ static CUresult forward_447(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 488, e, 0), {0, 378, 9, 1}}, .b = {at(c, 490, e, 0), {0, 81, 9, 1}}, .y = {at(c, 491, e, 0), {0, 378, 9, 1}}, .extent = {1, 6, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5754,7 +5982,7 @@ static CUresult forward_448(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 491, e, 0), {0, 378, 1, 9}}, .b = {at(c, 491, e, 0), {0, 378, 9, 1}}, .y = {at(c, 492, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5778,7 +6006,7 @@ static CUresult forward_450(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 492, e, 0), {0, 81, 9, 1}}, .b = {at(c, 492, e, 0), {0, 81, 1, 9}}, .y = {at(c, 493, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5802,7 +6030,7 @@ static CUresult forward_452(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 491, e, 0), {0, 378, 9, 1}}, .b = {at(c, 493, e, 0), {0, 81, 9, 1}}, .y = {at(c, 494, e, 0), {0, 378, 9, 1}}, .extent = {1, 6, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5814,7 +6042,7 @@ static CUresult forward_453(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 494, e, 0), {0, 378, 1, 9}}, .b = {at(c, 494, e, 0), {0, 378, 9, 1}}, .y = {at(c, 495, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5838,7 +6066,7 @@ static CUresult forward_455(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 495, e, 0), {0, 81, 9, 1}}, .b = {at(c, 495, e, 0), {0, 81, 1, 9}}, .y = {at(c, 496, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5862,7 +6090,7 @@ static CUresult forward_457(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 494, e, 0), {0, 378, 9, 1}}, .b = {at(c, 496, e, 0), {0, 81, 9, 1}}, .y = {at(c, 497, e, 0), {0, 378, 9, 1}}, .extent = {1, 6, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5874,7 +6102,7 @@ static CUresult forward_458(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 497, e, 0), {0, 378, 1, 9}}, .b = {at(c, 497, e, 0), {0, 378, 9, 1}}, .y = {at(c, 498, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5898,7 +6126,7 @@ static CUresult forward_460(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 498, e, 0), {0, 81, 9, 1}}, .b = {at(c, 498, e, 0), {0, 81, 1, 9}}, .y = {at(c, 499, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5922,7 +6150,7 @@ static CUresult forward_462(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 497, e, 0), {0, 378, 9, 1}}, .b = {at(c, 499, e, 0), {0, 81, 9, 1}}, .y = {at(c, 500, e, 0), {0, 378, 9, 1}}, .extent = {1, 6, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5986,7 +6214,7 @@ static CUresult forward_467(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 502, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 502, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 503, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6010,7 +6238,7 @@ static CUresult forward_469(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 503, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 503, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 504, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6034,7 +6262,7 @@ static CUresult forward_471(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 504, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 502, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 505, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6046,7 +6274,7 @@ static CUresult forward_472(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 505, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 505, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 506, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6070,7 +6298,7 @@ static CUresult forward_474(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 506, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 506, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 507, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6094,7 +6322,7 @@ static CUresult forward_476(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 507, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 505, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 508, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6106,7 +6334,7 @@ static CUresult forward_477(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 508, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 508, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 509, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6130,7 +6358,7 @@ static CUresult forward_479(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 509, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 509, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 510, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6154,7 +6382,7 @@ static CUresult forward_481(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 510, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 508, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 511, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6166,7 +6394,7 @@ static CUresult forward_482(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 511, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 511, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 512, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6190,7 +6418,7 @@ static CUresult forward_484(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 512, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 512, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 513, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6214,7 +6442,7 @@ static CUresult forward_486(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 513, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 511, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 514, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6226,7 +6454,7 @@ static CUresult forward_487(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 514, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 514, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 515, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6250,7 +6478,7 @@ static CUresult forward_489(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 515, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 515, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 516, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6274,7 +6502,7 @@ static CUresult forward_491(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 516, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 514, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 517, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6338,7 +6566,7 @@ static CUresult forward_496(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 519, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 519, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 520, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6362,7 +6590,7 @@ static CUresult forward_498(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 520, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 520, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 521, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6386,7 +6614,7 @@ static CUresult forward_500(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 521, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 519, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 522, e, 0), {0, 5376, 128, 1}}, .extent = {1, 6, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6398,7 +6626,7 @@ static CUresult forward_501(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 522, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 522, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 523, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6422,7 +6650,7 @@ static CUresult forward_503(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 523, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 523, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 524, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6446,7 +6674,7 @@ static CUresult forward_505(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 524, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 522, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 525, e, 0), {0, 5376, 128, 1}}, .extent = {1, 6, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6458,7 +6686,7 @@ static CUresult forward_506(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 525, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 525, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 526, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6482,7 +6710,7 @@ static CUresult forward_508(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 526, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 527, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6506,7 +6734,7 @@ static CUresult forward_510(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 527, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 525, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 528, e, 0), {0, 5376, 128, 1}}, .extent = {1, 6, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6518,7 +6746,7 @@ static CUresult forward_511(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 528, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 528, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 529, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6542,7 +6770,7 @@ static CUresult forward_513(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 529, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 529, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 530, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6566,7 +6794,7 @@ static CUresult forward_515(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 530, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 528, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 531, e, 0), {0, 5376, 128, 1}}, .extent = {1, 6, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6578,7 +6806,7 @@ static CUresult forward_516(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 531, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 531, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 532, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6602,7 +6830,7 @@ static CUresult forward_518(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 532, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 532, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 533, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6626,7 +6854,7 @@ static CUresult forward_520(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 533, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 531, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 534, e, 0), {0, 5376, 128, 1}}, .extent = {1, 6, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 6, 128, &a);
   }
   return r;
 }
@@ -6690,7 +6918,7 @@ static CUresult forward_525(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 536, e, 0), {0, 576, 1, 9}}, .b = {at(c, 536, e, 0), {0, 576, 9, 1}}, .y = {at(c, 537, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6714,7 +6942,7 @@ static CUresult forward_527(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 537, e, 0), {0, 81, 9, 1}}, .b = {at(c, 537, e, 0), {0, 81, 1, 9}}, .y = {at(c, 538, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6738,7 +6966,7 @@ static CUresult forward_529(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 536, e, 0), {0, 576, 9, 1}}, .b = {at(c, 538, e, 0), {0, 81, 9, 1}}, .y = {at(c, 539, e, 0), {0, 576, 9, 1}}, .extent = {1, 6, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6750,7 +6978,7 @@ static CUresult forward_530(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 539, e, 0), {0, 576, 1, 9}}, .b = {at(c, 539, e, 0), {0, 576, 9, 1}}, .y = {at(c, 540, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6774,7 +7002,7 @@ static CUresult forward_532(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 540, e, 0), {0, 81, 9, 1}}, .b = {at(c, 540, e, 0), {0, 81, 1, 9}}, .y = {at(c, 541, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6798,7 +7026,7 @@ static CUresult forward_534(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 539, e, 0), {0, 576, 9, 1}}, .b = {at(c, 541, e, 0), {0, 81, 9, 1}}, .y = {at(c, 542, e, 0), {0, 576, 9, 1}}, .extent = {1, 6, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6810,7 +7038,7 @@ static CUresult forward_535(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 542, e, 0), {0, 576, 1, 9}}, .b = {at(c, 542, e, 0), {0, 576, 9, 1}}, .y = {at(c, 543, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6834,7 +7062,7 @@ static CUresult forward_537(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 543, e, 0), {0, 81, 9, 1}}, .b = {at(c, 543, e, 0), {0, 81, 1, 9}}, .y = {at(c, 544, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6858,7 +7086,7 @@ static CUresult forward_539(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 542, e, 0), {0, 576, 9, 1}}, .b = {at(c, 544, e, 0), {0, 81, 9, 1}}, .y = {at(c, 545, e, 0), {0, 576, 9, 1}}, .extent = {1, 6, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6870,7 +7098,7 @@ static CUresult forward_540(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 545, e, 0), {0, 576, 1, 9}}, .b = {at(c, 545, e, 0), {0, 576, 9, 1}}, .y = {at(c, 546, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6894,7 +7122,7 @@ static CUresult forward_542(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 546, e, 0), {0, 81, 9, 1}}, .b = {at(c, 546, e, 0), {0, 81, 1, 9}}, .y = {at(c, 547, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6918,7 +7146,7 @@ static CUresult forward_544(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 545, e, 0), {0, 576, 9, 1}}, .b = {at(c, 547, e, 0), {0, 81, 9, 1}}, .y = {at(c, 548, e, 0), {0, 576, 9, 1}}, .extent = {1, 6, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6930,7 +7158,7 @@ static CUresult forward_545(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 548, e, 0), {0, 576, 1, 9}}, .b = {at(c, 548, e, 0), {0, 576, 9, 1}}, .y = {at(c, 549, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6954,7 +7182,7 @@ static CUresult forward_547(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 549, e, 0), {0, 81, 9, 1}}, .b = {at(c, 549, e, 0), {0, 81, 1, 9}}, .y = {at(c, 550, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -6978,7 +7206,7 @@ static CUresult forward_549(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 548, e, 0), {0, 576, 9, 1}}, .b = {at(c, 550, e, 0), {0, 81, 9, 1}}, .y = {at(c, 551, e, 0), {0, 576, 9, 1}}, .extent = {1, 6, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -7042,7 +7270,7 @@ static CUresult forward_554(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 553, e, 0), {0, 0, 1, 48}}, .b = {at(c, 553, e, 0), {0, 0, 48, 1}}, .y = {at(c, 554, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7066,7 +7294,7 @@ static CUresult forward_556(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 554, e, 0), {0, 0, 48, 1}}, .b = {at(c, 554, e, 0), {0, 0, 1, 48}}, .y = {at(c, 555, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7090,7 +7318,7 @@ static CUresult forward_558(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 553, e, 0), {0, 0, 48, 1}}, .b = {at(c, 555, e, 0), {0, 0, 48, 1}}, .y = {at(c, 556, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7102,7 +7330,7 @@ static CUresult forward_559(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 556, e, 0), {0, 0, 1, 48}}, .b = {at(c, 556, e, 0), {0, 0, 48, 1}}, .y = {at(c, 557, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7126,7 +7354,7 @@ static CUresult forward_561(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 557, e, 0), {0, 0, 48, 1}}, .b = {at(c, 557, e, 0), {0, 0, 1, 48}}, .y = {at(c, 558, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7150,7 +7378,7 @@ static CUresult forward_563(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 556, e, 0), {0, 0, 48, 1}}, .b = {at(c, 558, e, 0), {0, 0, 48, 1}}, .y = {at(c, 559, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7162,7 +7390,7 @@ static CUresult forward_564(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 559, e, 0), {0, 0, 1, 48}}, .b = {at(c, 559, e, 0), {0, 0, 48, 1}}, .y = {at(c, 560, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7186,7 +7414,7 @@ static CUresult forward_566(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 560, e, 0), {0, 0, 48, 1}}, .b = {at(c, 560, e, 0), {0, 0, 1, 48}}, .y = {at(c, 561, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7210,7 +7438,7 @@ static CUresult forward_568(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 559, e, 0), {0, 0, 48, 1}}, .b = {at(c, 561, e, 0), {0, 0, 48, 1}}, .y = {at(c, 562, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7222,7 +7450,7 @@ static CUresult forward_569(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 562, e, 0), {0, 0, 1, 48}}, .b = {at(c, 562, e, 0), {0, 0, 48, 1}}, .y = {at(c, 563, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7246,7 +7474,7 @@ static CUresult forward_571(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 563, e, 0), {0, 0, 48, 1}}, .b = {at(c, 563, e, 0), {0, 0, 1, 48}}, .y = {at(c, 564, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7270,7 +7498,7 @@ static CUresult forward_573(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 562, e, 0), {0, 0, 48, 1}}, .b = {at(c, 564, e, 0), {0, 0, 48, 1}}, .y = {at(c, 565, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7282,7 +7510,7 @@ static CUresult forward_574(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 565, e, 0), {0, 0, 1, 48}}, .b = {at(c, 565, e, 0), {0, 0, 48, 1}}, .y = {at(c, 566, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7306,7 +7534,7 @@ static CUresult forward_576(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 566, e, 0), {0, 0, 48, 1}}, .b = {at(c, 566, e, 0), {0, 0, 1, 48}}, .y = {at(c, 567, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7330,7 +7558,7 @@ static CUresult forward_578(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 565, e, 0), {0, 0, 48, 1}}, .b = {at(c, 567, e, 0), {0, 0, 48, 1}}, .y = {at(c, 568, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7394,7 +7622,7 @@ static CUresult forward_583(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 570, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 570, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 571, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7418,7 +7646,7 @@ static CUresult forward_585(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 571, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 571, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 572, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7442,7 +7670,7 @@ static CUresult forward_587(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 572, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 570, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 573, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7454,7 +7682,7 @@ static CUresult forward_588(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 573, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 573, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 574, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7478,7 +7706,7 @@ static CUresult forward_590(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 574, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 574, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 575, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7502,7 +7730,7 @@ static CUresult forward_592(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 575, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 573, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 576, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7514,7 +7742,7 @@ static CUresult forward_593(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 576, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 576, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 577, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7538,7 +7766,7 @@ static CUresult forward_595(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 577, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 577, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 578, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7562,7 +7790,7 @@ static CUresult forward_597(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 578, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 576, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 579, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7574,7 +7802,7 @@ static CUresult forward_598(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 579, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 579, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 580, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7598,7 +7826,7 @@ static CUresult forward_600(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 580, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 580, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 581, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7622,7 +7850,7 @@ static CUresult forward_602(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 581, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 579, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 582, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7634,7 +7862,7 @@ static CUresult forward_603(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 582, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 582, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 583, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7658,7 +7886,7 @@ static CUresult forward_605(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 583, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 583, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 584, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7682,7 +7910,7 @@ static CUresult forward_607(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 584, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 582, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 585, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -7746,7 +7974,7 @@ static CUresult forward_612(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 587, e, 0), {0, 0, 96, 1}}, .b = {at(c, 587, e, 0), {0, 0, 1, 96}}, .y = {at(c, 588, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7770,7 +7998,7 @@ static CUresult forward_614(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 588, e, 0), {0, 0, 64, 1}}, .b = {at(c, 588, e, 0), {0, 0, 1, 64}}, .y = {at(c, 589, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7794,7 +8022,7 @@ static CUresult forward_616(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 589, e, 0), {0, 0, 64, 1}}, .b = {at(c, 587, e, 0), {0, 0, 96, 1}}, .y = {at(c, 590, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7806,7 +8034,7 @@ static CUresult forward_617(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 590, e, 0), {0, 0, 96, 1}}, .b = {at(c, 590, e, 0), {0, 0, 1, 96}}, .y = {at(c, 591, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7830,7 +8058,7 @@ static CUresult forward_619(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 591, e, 0), {0, 0, 64, 1}}, .b = {at(c, 591, e, 0), {0, 0, 1, 64}}, .y = {at(c, 592, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7854,7 +8082,7 @@ static CUresult forward_621(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 592, e, 0), {0, 0, 64, 1}}, .b = {at(c, 590, e, 0), {0, 0, 96, 1}}, .y = {at(c, 593, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7866,7 +8094,7 @@ static CUresult forward_622(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 593, e, 0), {0, 0, 96, 1}}, .b = {at(c, 593, e, 0), {0, 0, 1, 96}}, .y = {at(c, 594, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7890,7 +8118,7 @@ static CUresult forward_624(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 594, e, 0), {0, 0, 64, 1}}, .b = {at(c, 594, e, 0), {0, 0, 1, 64}}, .y = {at(c, 595, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7914,7 +8142,7 @@ static CUresult forward_626(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 595, e, 0), {0, 0, 64, 1}}, .b = {at(c, 593, e, 0), {0, 0, 96, 1}}, .y = {at(c, 596, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7926,7 +8154,7 @@ static CUresult forward_627(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 596, e, 0), {0, 0, 96, 1}}, .b = {at(c, 596, e, 0), {0, 0, 1, 96}}, .y = {at(c, 597, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7950,7 +8178,7 @@ static CUresult forward_629(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 597, e, 0), {0, 0, 64, 1}}, .b = {at(c, 597, e, 0), {0, 0, 1, 64}}, .y = {at(c, 598, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7974,7 +8202,7 @@ static CUresult forward_631(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 598, e, 0), {0, 0, 64, 1}}, .b = {at(c, 596, e, 0), {0, 0, 96, 1}}, .y = {at(c, 599, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7986,7 +8214,7 @@ static CUresult forward_632(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 599, e, 0), {0, 0, 96, 1}}, .b = {at(c, 599, e, 0), {0, 0, 1, 96}}, .y = {at(c, 600, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8010,7 +8238,7 @@ static CUresult forward_634(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 600, e, 0), {0, 0, 64, 1}}, .b = {at(c, 600, e, 0), {0, 0, 1, 64}}, .y = {at(c, 601, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8034,7 +8262,7 @@ static CUresult forward_636(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 601, e, 0), {0, 0, 64, 1}}, .b = {at(c, 599, e, 0), {0, 0, 96, 1}}, .y = {at(c, 602, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8098,7 +8326,7 @@ static CUresult forward_641(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 604, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 604, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 605, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8122,7 +8350,7 @@ static CUresult forward_643(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 605, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 605, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 606, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8146,7 +8374,7 @@ static CUresult forward_645(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 606, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 604, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 607, e, 0), {0, 8192, 128, 1}}, .extent = {1, 4, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8158,7 +8386,7 @@ static CUresult forward_646(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 607, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 607, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 608, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8182,7 +8410,7 @@ static CUresult forward_648(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 608, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 608, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 609, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8206,7 +8434,7 @@ static CUresult forward_650(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 609, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 607, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 610, e, 0), {0, 8192, 128, 1}}, .extent = {1, 4, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8218,7 +8446,7 @@ static CUresult forward_651(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 610, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 610, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 611, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8242,7 +8470,7 @@ static CUresult forward_653(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 611, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 611, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 612, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8266,7 +8494,7 @@ static CUresult forward_655(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 612, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 610, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 613, e, 0), {0, 8192, 128, 1}}, .extent = {1, 4, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8278,7 +8506,7 @@ static CUresult forward_656(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 613, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 613, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 614, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8302,7 +8530,7 @@ static CUresult forward_658(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 614, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 614, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 615, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8326,7 +8554,7 @@ static CUresult forward_660(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 615, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 613, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 616, e, 0), {0, 8192, 128, 1}}, .extent = {1, 4, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8338,7 +8566,7 @@ static CUresult forward_661(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 616, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 616, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 617, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8362,7 +8590,7 @@ static CUresult forward_663(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 617, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 617, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 618, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8386,7 +8614,7 @@ static CUresult forward_665(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 618, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 616, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 619, e, 0), {0, 8192, 128, 1}}, .extent = {1, 4, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8450,7 +8678,7 @@ static CUresult forward_670(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 621, e, 0), {0, 0, 256, 1}}, .b = {at(c, 621, e, 0), {0, 0, 1, 256}}, .y = {at(c, 622, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8474,7 +8702,7 @@ static CUresult forward_672(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 622, e, 0), {0, 0, 64, 1}}, .b = {at(c, 622, e, 0), {0, 0, 1, 64}}, .y = {at(c, 623, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8498,7 +8726,7 @@ static CUresult forward_674(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 623, e, 0), {0, 0, 64, 1}}, .b = {at(c, 621, e, 0), {0, 0, 256, 1}}, .y = {at(c, 624, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 64, 256}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8510,7 +8738,7 @@ static CUresult forward_675(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 624, e, 0), {0, 0, 256, 1}}, .b = {at(c, 624, e, 0), {0, 0, 1, 256}}, .y = {at(c, 625, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8534,7 +8762,7 @@ static CUresult forward_677(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 625, e, 0), {0, 0, 64, 1}}, .b = {at(c, 625, e, 0), {0, 0, 1, 64}}, .y = {at(c, 626, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8558,7 +8786,7 @@ static CUresult forward_679(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 626, e, 0), {0, 0, 64, 1}}, .b = {at(c, 624, e, 0), {0, 0, 256, 1}}, .y = {at(c, 627, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 64, 256}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8570,7 +8798,7 @@ static CUresult forward_680(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 627, e, 0), {0, 0, 256, 1}}, .b = {at(c, 627, e, 0), {0, 0, 1, 256}}, .y = {at(c, 628, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8594,7 +8822,7 @@ static CUresult forward_682(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 628, e, 0), {0, 0, 64, 1}}, .b = {at(c, 628, e, 0), {0, 0, 1, 64}}, .y = {at(c, 629, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8618,7 +8846,7 @@ static CUresult forward_684(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 629, e, 0), {0, 0, 64, 1}}, .b = {at(c, 627, e, 0), {0, 0, 256, 1}}, .y = {at(c, 630, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 64, 256}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8630,7 +8858,7 @@ static CUresult forward_685(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 630, e, 0), {0, 0, 256, 1}}, .b = {at(c, 630, e, 0), {0, 0, 1, 256}}, .y = {at(c, 631, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8654,7 +8882,7 @@ static CUresult forward_687(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 631, e, 0), {0, 0, 64, 1}}, .b = {at(c, 631, e, 0), {0, 0, 1, 64}}, .y = {at(c, 632, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8678,7 +8906,7 @@ static CUresult forward_689(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 632, e, 0), {0, 0, 64, 1}}, .b = {at(c, 630, e, 0), {0, 0, 256, 1}}, .y = {at(c, 633, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 64, 256}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8690,7 +8918,7 @@ static CUresult forward_690(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 633, e, 0), {0, 0, 256, 1}}, .b = {at(c, 633, e, 0), {0, 0, 1, 256}}, .y = {at(c, 634, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8714,7 +8942,7 @@ static CUresult forward_692(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 634, e, 0), {0, 0, 64, 1}}, .b = {at(c, 634, e, 0), {0, 0, 1, 64}}, .y = {at(c, 635, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8738,7 +8966,7 @@ static CUresult forward_694(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 635, e, 0), {0, 0, 64, 1}}, .b = {at(c, 633, e, 0), {0, 0, 256, 1}}, .y = {at(c, 636, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 64, 256}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8802,7 +9030,7 @@ static CUresult forward_699(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 638, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 638, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 639, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8826,7 +9054,7 @@ static CUresult forward_701(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 639, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 639, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 640, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8850,7 +9078,7 @@ static CUresult forward_703(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 640, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 638, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 641, e, 0), {0, 36864, 576, 1}}, .extent = {1, 10, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8862,7 +9090,7 @@ static CUresult forward_704(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 641, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 641, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 642, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8886,7 +9114,7 @@ static CUresult forward_706(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 642, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 642, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 643, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8910,7 +9138,7 @@ static CUresult forward_708(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 643, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 641, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 644, e, 0), {0, 36864, 576, 1}}, .extent = {1, 10, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8922,7 +9150,7 @@ static CUresult forward_709(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 644, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 645, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8946,7 +9174,7 @@ static CUresult forward_711(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 645, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 645, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 646, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8970,7 +9198,7 @@ static CUresult forward_713(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 646, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 644, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 647, e, 0), {0, 36864, 576, 1}}, .extent = {1, 10, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8982,7 +9210,7 @@ static CUresult forward_714(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 647, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 647, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 648, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -9006,7 +9234,7 @@ static CUresult forward_716(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 648, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 648, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 649, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -9030,7 +9258,7 @@ static CUresult forward_718(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 649, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 647, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 650, e, 0), {0, 36864, 576, 1}}, .extent = {1, 10, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 10, 128, &a);
   }
   return r;
 }
@@ -9042,7 +9270,7 @@ static CUresult forward_719(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 650, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 650, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 651, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -9066,7 +9294,7 @@ static CUresult forward_721(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 651, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 651, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 652, e, 0), {0, 4096, 64, 1}}, .extent = {1, 10, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 10, 128, &a);
   }
   return r;
 }
@@ -9090,7 +9318,7 @@ static CUresult forward_723(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 652, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 650, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 653, e, 0), {0, 36864, 576, 1}}, .extent = {1, 10, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 10, 128, &a);
   }
   return r;
 }
@@ -9154,7 +9382,7 @@ static CUresult forward_728(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 655, e, 0), {0, 1428, 1, 21}}, .b = {at(c, 655, e, 0), {0, 1428, 21, 1}}, .y = {at(c, 656, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 68};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9178,7 +9406,7 @@ static CUresult forward_730(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 656, e, 0), {0, 441, 21, 1}}, .b = {at(c, 656, e, 0), {0, 441, 1, 21}}, .y = {at(c, 657, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9202,7 +9430,7 @@ static CUresult forward_732(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 655, e, 0), {0, 1428, 21, 1}}, .b = {at(c, 657, e, 0), {0, 441, 21, 1}}, .y = {at(c, 658, e, 0), {0, 1428, 21, 1}}, .extent = {1, 2, 68, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9214,7 +9442,7 @@ static CUresult forward_733(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 658, e, 0), {0, 1428, 1, 21}}, .b = {at(c, 658, e, 0), {0, 1428, 21, 1}}, .y = {at(c, 659, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 68};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9238,7 +9466,7 @@ static CUresult forward_735(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 659, e, 0), {0, 441, 21, 1}}, .b = {at(c, 659, e, 0), {0, 441, 1, 21}}, .y = {at(c, 660, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9262,7 +9490,7 @@ static CUresult forward_737(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 658, e, 0), {0, 1428, 21, 1}}, .b = {at(c, 660, e, 0), {0, 441, 21, 1}}, .y = {at(c, 661, e, 0), {0, 1428, 21, 1}}, .extent = {1, 2, 68, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9274,7 +9502,7 @@ static CUresult forward_738(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 661, e, 0), {0, 1428, 1, 21}}, .b = {at(c, 661, e, 0), {0, 1428, 21, 1}}, .y = {at(c, 662, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 68};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9298,7 +9526,7 @@ static CUresult forward_740(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 662, e, 0), {0, 441, 21, 1}}, .b = {at(c, 662, e, 0), {0, 441, 1, 21}}, .y = {at(c, 663, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9322,7 +9550,7 @@ static CUresult forward_742(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 661, e, 0), {0, 1428, 21, 1}}, .b = {at(c, 663, e, 0), {0, 441, 21, 1}}, .y = {at(c, 664, e, 0), {0, 1428, 21, 1}}, .extent = {1, 2, 68, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9334,7 +9562,7 @@ static CUresult forward_743(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 664, e, 0), {0, 1428, 1, 21}}, .b = {at(c, 664, e, 0), {0, 1428, 21, 1}}, .y = {at(c, 665, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 68};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9358,7 +9586,7 @@ static CUresult forward_745(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 665, e, 0), {0, 441, 21, 1}}, .b = {at(c, 665, e, 0), {0, 441, 1, 21}}, .y = {at(c, 666, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9382,7 +9610,7 @@ static CUresult forward_747(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 664, e, 0), {0, 1428, 21, 1}}, .b = {at(c, 666, e, 0), {0, 441, 21, 1}}, .y = {at(c, 667, e, 0), {0, 1428, 21, 1}}, .extent = {1, 2, 68, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9394,7 +9622,7 @@ static CUresult forward_748(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 667, e, 0), {0, 1428, 1, 21}}, .b = {at(c, 667, e, 0), {0, 1428, 21, 1}}, .y = {at(c, 668, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 68};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9418,7 +9646,7 @@ static CUresult forward_750(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 668, e, 0), {0, 441, 21, 1}}, .b = {at(c, 668, e, 0), {0, 441, 1, 21}}, .y = {at(c, 669, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9442,7 +9670,7 @@ static CUresult forward_752(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 667, e, 0), {0, 1428, 21, 1}}, .b = {at(c, 669, e, 0), {0, 441, 21, 1}}, .y = {at(c, 670, e, 0), {0, 1428, 21, 1}}, .extent = {1, 2, 68, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9506,7 +9734,7 @@ static CUresult forward_757(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 672, e, 0), {0, 2856, 1, 42}}, .b = {at(c, 672, e, 0), {0, 2856, 42, 1}}, .y = {at(c, 673, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 68};
-    r = launch(c, k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9530,7 +9758,7 @@ static CUresult forward_759(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 673, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 673, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 674, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9554,7 +9782,7 @@ static CUresult forward_761(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 672, e, 0), {0, 2856, 42, 1}}, .b = {at(c, 674, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 675, e, 0), {0, 2856, 42, 1}}, .extent = {1, 2, 68, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9566,7 +9794,7 @@ static CUresult forward_762(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 675, e, 0), {0, 2856, 1, 42}}, .b = {at(c, 675, e, 0), {0, 2856, 42, 1}}, .y = {at(c, 676, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 68};
-    r = launch(c, k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9590,7 +9818,7 @@ static CUresult forward_764(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 676, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 676, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 677, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9614,7 +9842,7 @@ static CUresult forward_766(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 675, e, 0), {0, 2856, 42, 1}}, .b = {at(c, 677, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 678, e, 0), {0, 2856, 42, 1}}, .extent = {1, 2, 68, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9626,7 +9854,7 @@ static CUresult forward_767(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 678, e, 0), {0, 2856, 1, 42}}, .b = {at(c, 678, e, 0), {0, 2856, 42, 1}}, .y = {at(c, 679, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 68};
-    r = launch(c, k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9650,7 +9878,7 @@ static CUresult forward_769(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 679, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 679, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 680, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9674,7 +9902,7 @@ static CUresult forward_771(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 678, e, 0), {0, 2856, 42, 1}}, .b = {at(c, 680, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 681, e, 0), {0, 2856, 42, 1}}, .extent = {1, 2, 68, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9686,7 +9914,7 @@ static CUresult forward_772(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 681, e, 0), {0, 2856, 1, 42}}, .b = {at(c, 681, e, 0), {0, 2856, 42, 1}}, .y = {at(c, 682, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 68};
-    r = launch(c, k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9710,7 +9938,7 @@ static CUresult forward_774(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 682, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 682, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 683, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9734,7 +9962,7 @@ static CUresult forward_776(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 681, e, 0), {0, 2856, 42, 1}}, .b = {at(c, 683, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 684, e, 0), {0, 2856, 42, 1}}, .extent = {1, 2, 68, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9746,7 +9974,7 @@ static CUresult forward_777(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 684, e, 0), {0, 2856, 1, 42}}, .b = {at(c, 684, e, 0), {0, 2856, 42, 1}}, .y = {at(c, 685, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 68};
-    r = launch(c, k_matmul_e_64_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9770,7 +9998,7 @@ static CUresult forward_779(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 685, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 685, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 686, e, 0), {0, 1764, 42, 1}}, .extent = {1, 2, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9794,7 +10022,7 @@ static CUresult forward_781(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 684, e, 0), {0, 2856, 42, 1}}, .b = {at(c, 686, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 687, e, 0), {0, 2856, 42, 1}}, .extent = {1, 2, 68, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(42, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9858,7 +10086,7 @@ static CUresult forward_786(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 689, e, 0), {0, 5780, 85, 1}}, .b = {at(c, 689, e, 0), {0, 5780, 1, 85}}, .y = {at(c, 690, e, 0), {0, 4624, 68, 1}}, .extent = {1, 2, 68, 68}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(68, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(68, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9882,7 +10110,7 @@ static CUresult forward_788(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 690, e, 0), {0, 4624, 68, 1}}, .b = {at(c, 690, e, 0), {0, 4624, 1, 68}}, .y = {at(c, 691, e, 0), {0, 4624, 68, 1}}, .extent = {1, 2, 68, 68}, .depth = 68};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(68, 64), ceiling(68, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(68, 64), ceiling(68, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9906,7 +10134,7 @@ static CUresult forward_790(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 691, e, 0), {0, 4624, 68, 1}}, .b = {at(c, 689, e, 0), {0, 5780, 85, 1}}, .y = {at(c, 692, e, 0), {0, 5780, 85, 1}}, .extent = {1, 2, 68, 85}, .depth = 68};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(85, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9918,7 +10146,7 @@ static CUresult forward_791(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 692, e, 0), {0, 5780, 85, 1}}, .b = {at(c, 692, e, 0), {0, 5780, 1, 85}}, .y = {at(c, 693, e, 0), {0, 4624, 68, 1}}, .extent = {1, 2, 68, 68}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(68, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(68, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9942,7 +10170,7 @@ static CUresult forward_793(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 693, e, 0), {0, 4624, 68, 1}}, .b = {at(c, 693, e, 0), {0, 4624, 1, 68}}, .y = {at(c, 694, e, 0), {0, 4624, 68, 1}}, .extent = {1, 2, 68, 68}, .depth = 68};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(68, 64), ceiling(68, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(68, 64), ceiling(68, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9966,7 +10194,7 @@ static CUresult forward_795(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 694, e, 0), {0, 4624, 68, 1}}, .b = {at(c, 692, e, 0), {0, 5780, 85, 1}}, .y = {at(c, 695, e, 0), {0, 5780, 85, 1}}, .extent = {1, 2, 68, 85}, .depth = 68};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(85, 32), 2, 128, &a);
   }
   return r;
 }
@@ -9978,7 +10206,7 @@ static CUresult forward_796(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 695, e, 0), {0, 5780, 85, 1}}, .b = {at(c, 695, e, 0), {0, 5780, 1, 85}}, .y = {at(c, 696, e, 0), {0, 4624, 68, 1}}, .extent = {1, 2, 68, 68}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(68, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(68, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10002,7 +10230,7 @@ static CUresult forward_798(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 696, e, 0), {0, 4624, 68, 1}}, .b = {at(c, 696, e, 0), {0, 4624, 1, 68}}, .y = {at(c, 697, e, 0), {0, 4624, 68, 1}}, .extent = {1, 2, 68, 68}, .depth = 68};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(68, 64), ceiling(68, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(68, 64), ceiling(68, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10026,7 +10254,7 @@ static CUresult forward_800(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 697, e, 0), {0, 4624, 68, 1}}, .b = {at(c, 695, e, 0), {0, 5780, 85, 1}}, .y = {at(c, 698, e, 0), {0, 5780, 85, 1}}, .extent = {1, 2, 68, 85}, .depth = 68};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(85, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10038,7 +10266,7 @@ static CUresult forward_801(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 698, e, 0), {0, 5780, 85, 1}}, .b = {at(c, 698, e, 0), {0, 5780, 1, 85}}, .y = {at(c, 699, e, 0), {0, 4624, 68, 1}}, .extent = {1, 2, 68, 68}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(68, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(68, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10062,7 +10290,7 @@ static CUresult forward_803(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 699, e, 0), {0, 4624, 68, 1}}, .b = {at(c, 699, e, 0), {0, 4624, 1, 68}}, .y = {at(c, 700, e, 0), {0, 4624, 68, 1}}, .extent = {1, 2, 68, 68}, .depth = 68};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(68, 64), ceiling(68, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(68, 64), ceiling(68, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10086,7 +10314,7 @@ static CUresult forward_805(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 700, e, 0), {0, 4624, 68, 1}}, .b = {at(c, 698, e, 0), {0, 5780, 85, 1}}, .y = {at(c, 701, e, 0), {0, 5780, 85, 1}}, .extent = {1, 2, 68, 85}, .depth = 68};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(85, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10098,7 +10326,7 @@ static CUresult forward_806(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 701, e, 0), {0, 5780, 85, 1}}, .b = {at(c, 701, e, 0), {0, 5780, 1, 85}}, .y = {at(c, 702, e, 0), {0, 4624, 68, 1}}, .extent = {1, 2, 68, 68}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(68, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(68, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10122,7 +10350,7 @@ static CUresult forward_808(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 702, e, 0), {0, 4624, 68, 1}}, .b = {at(c, 702, e, 0), {0, 4624, 1, 68}}, .y = {at(c, 703, e, 0), {0, 4624, 68, 1}}, .extent = {1, 2, 68, 68}, .depth = 68};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(68, 64), ceiling(68, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(68, 64), ceiling(68, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10146,7 +10374,7 @@ static CUresult forward_810(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 703, e, 0), {0, 4624, 68, 1}}, .b = {at(c, 701, e, 0), {0, 5780, 85, 1}}, .y = {at(c, 704, e, 0), {0, 5780, 85, 1}}, .extent = {1, 2, 68, 85}, .depth = 68};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(85, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(68, 64), ceiling(85, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10210,7 +10438,7 @@ static CUresult forward_815(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 706, e, 0), {0, 765, 1, 9}}, .b = {at(c, 706, e, 0), {0, 765, 9, 1}}, .y = {at(c, 707, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 85};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10234,7 +10462,7 @@ static CUresult forward_817(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 707, e, 0), {0, 81, 9, 1}}, .b = {at(c, 707, e, 0), {0, 81, 1, 9}}, .y = {at(c, 708, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10258,7 +10486,7 @@ static CUresult forward_819(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 706, e, 0), {0, 765, 9, 1}}, .b = {at(c, 708, e, 0), {0, 81, 9, 1}}, .y = {at(c, 709, e, 0), {0, 765, 9, 1}}, .extent = {1, 6, 85, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10270,7 +10498,7 @@ static CUresult forward_820(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 709, e, 0), {0, 765, 1, 9}}, .b = {at(c, 709, e, 0), {0, 765, 9, 1}}, .y = {at(c, 710, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 85};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10294,7 +10522,7 @@ static CUresult forward_822(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 710, e, 0), {0, 81, 9, 1}}, .b = {at(c, 710, e, 0), {0, 81, 1, 9}}, .y = {at(c, 711, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10318,7 +10546,7 @@ static CUresult forward_824(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 709, e, 0), {0, 765, 9, 1}}, .b = {at(c, 711, e, 0), {0, 81, 9, 1}}, .y = {at(c, 712, e, 0), {0, 765, 9, 1}}, .extent = {1, 6, 85, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10330,7 +10558,7 @@ static CUresult forward_825(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 712, e, 0), {0, 765, 1, 9}}, .b = {at(c, 712, e, 0), {0, 765, 9, 1}}, .y = {at(c, 713, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 85};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10354,7 +10582,7 @@ static CUresult forward_827(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 713, e, 0), {0, 81, 9, 1}}, .b = {at(c, 713, e, 0), {0, 81, 1, 9}}, .y = {at(c, 714, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10378,7 +10606,7 @@ static CUresult forward_829(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 712, e, 0), {0, 765, 9, 1}}, .b = {at(c, 714, e, 0), {0, 81, 9, 1}}, .y = {at(c, 715, e, 0), {0, 765, 9, 1}}, .extent = {1, 6, 85, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10390,7 +10618,7 @@ static CUresult forward_830(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 715, e, 0), {0, 765, 1, 9}}, .b = {at(c, 715, e, 0), {0, 765, 9, 1}}, .y = {at(c, 716, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 85};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10414,7 +10642,7 @@ static CUresult forward_832(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 716, e, 0), {0, 81, 9, 1}}, .b = {at(c, 716, e, 0), {0, 81, 1, 9}}, .y = {at(c, 717, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10438,7 +10666,7 @@ static CUresult forward_834(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 715, e, 0), {0, 765, 9, 1}}, .b = {at(c, 717, e, 0), {0, 81, 9, 1}}, .y = {at(c, 718, e, 0), {0, 765, 9, 1}}, .extent = {1, 6, 85, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10450,7 +10678,7 @@ static CUresult forward_835(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 718, e, 0), {0, 765, 1, 9}}, .b = {at(c, 718, e, 0), {0, 765, 9, 1}}, .y = {at(c, 719, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 85};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10474,7 +10702,7 @@ static CUresult forward_837(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 719, e, 0), {0, 81, 9, 1}}, .b = {at(c, 719, e, 0), {0, 81, 1, 9}}, .y = {at(c, 720, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10498,7 +10726,7 @@ static CUresult forward_839(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 718, e, 0), {0, 765, 9, 1}}, .b = {at(c, 720, e, 0), {0, 81, 9, 1}}, .y = {at(c, 721, e, 0), {0, 765, 9, 1}}, .extent = {1, 6, 85, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -10562,7 +10790,7 @@ static CUresult forward_844(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 723, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 723, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 724, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10586,7 +10814,7 @@ static CUresult forward_846(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 724, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 724, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 725, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10610,7 +10838,7 @@ static CUresult forward_848(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 725, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 723, e, 0), {0, 7225, 85, 1}}, .y = {at(c, 726, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10622,7 +10850,7 @@ static CUresult forward_849(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 726, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 726, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 727, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10646,7 +10874,7 @@ static CUresult forward_851(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 727, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 727, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 728, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10670,7 +10898,7 @@ static CUresult forward_853(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 728, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 726, e, 0), {0, 7225, 85, 1}}, .y = {at(c, 729, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10682,7 +10910,7 @@ static CUresult forward_854(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 729, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 729, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 730, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10706,7 +10934,7 @@ static CUresult forward_856(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 730, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 730, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 731, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10730,7 +10958,7 @@ static CUresult forward_858(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 731, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 729, e, 0), {0, 7225, 85, 1}}, .y = {at(c, 732, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10742,7 +10970,7 @@ static CUresult forward_859(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 732, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 732, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 733, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10766,7 +10994,7 @@ static CUresult forward_861(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 733, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 733, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 734, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10790,7 +11018,7 @@ static CUresult forward_863(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 734, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 732, e, 0), {0, 7225, 85, 1}}, .y = {at(c, 735, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10802,7 +11030,7 @@ static CUresult forward_864(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 735, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 735, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 736, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10826,7 +11054,7 @@ static CUresult forward_866(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 736, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 736, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 737, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10850,7 +11078,7 @@ static CUresult forward_868(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 737, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 735, e, 0), {0, 7225, 85, 1}}, .y = {at(c, 738, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10914,7 +11142,7 @@ static CUresult forward_873(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 740, e, 0), {0, 21760, 256, 1}}, .b = {at(c, 740, e, 0), {0, 21760, 1, 256}}, .y = {at(c, 741, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10938,7 +11166,7 @@ static CUresult forward_875(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 741, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 741, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 742, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10962,7 +11190,7 @@ static CUresult forward_877(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 742, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 740, e, 0), {0, 21760, 256, 1}}, .y = {at(c, 743, e, 0), {0, 21760, 256, 1}}, .extent = {1, 6, 85, 256}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10974,7 +11202,7 @@ static CUresult forward_878(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 743, e, 0), {0, 21760, 256, 1}}, .b = {at(c, 743, e, 0), {0, 21760, 1, 256}}, .y = {at(c, 744, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -10998,7 +11226,7 @@ static CUresult forward_880(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 744, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 744, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 745, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -11022,7 +11250,7 @@ static CUresult forward_882(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 745, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 743, e, 0), {0, 21760, 256, 1}}, .y = {at(c, 746, e, 0), {0, 21760, 256, 1}}, .extent = {1, 6, 85, 256}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 32), 6, 128, &a);
   }
   return r;
 }
@@ -11034,7 +11262,7 @@ static CUresult forward_883(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 746, e, 0), {0, 21760, 256, 1}}, .b = {at(c, 746, e, 0), {0, 21760, 1, 256}}, .y = {at(c, 747, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -11058,7 +11286,7 @@ static CUresult forward_885(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 747, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 747, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 748, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -11082,7 +11310,7 @@ static CUresult forward_887(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 748, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 746, e, 0), {0, 21760, 256, 1}}, .y = {at(c, 749, e, 0), {0, 21760, 256, 1}}, .extent = {1, 6, 85, 256}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 32), 6, 128, &a);
   }
   return r;
 }
@@ -11094,7 +11322,7 @@ static CUresult forward_888(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 749, e, 0), {0, 21760, 256, 1}}, .b = {at(c, 749, e, 0), {0, 21760, 1, 256}}, .y = {at(c, 750, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -11118,7 +11346,7 @@ static CUresult forward_890(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 750, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 750, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 751, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -11142,7 +11370,7 @@ static CUresult forward_892(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 751, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 749, e, 0), {0, 21760, 256, 1}}, .y = {at(c, 752, e, 0), {0, 21760, 256, 1}}, .extent = {1, 6, 85, 256}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 32), 6, 128, &a);
   }
   return r;
 }
@@ -11154,7 +11382,7 @@ static CUresult forward_893(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 752, e, 0), {0, 21760, 256, 1}}, .b = {at(c, 752, e, 0), {0, 21760, 1, 256}}, .y = {at(c, 753, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -11178,7 +11406,7 @@ static CUresult forward_895(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 753, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 753, e, 0), {0, 7225, 1, 85}}, .y = {at(c, 754, e, 0), {0, 7225, 85, 1}}, .extent = {1, 6, 85, 85}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(85, 64), ceiling(85, 32), 6, 128, &a);
   }
   return r;
 }
@@ -11202,7 +11430,7 @@ static CUresult forward_897(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 754, e, 0), {0, 7225, 85, 1}}, .b = {at(c, 752, e, 0), {0, 21760, 256, 1}}, .y = {at(c, 755, e, 0), {0, 21760, 256, 1}}, .extent = {1, 6, 85, 256}, .depth = 85};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(85, 64), ceiling(256, 32), 6, 128, &a);
   }
   return r;
 }
@@ -11266,7 +11494,7 @@ static CUresult forward_902(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 757, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 757, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 758, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11290,7 +11518,7 @@ static CUresult forward_904(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 758, e, 0), {0, 81, 9, 1}}, .b = {at(c, 758, e, 0), {0, 81, 1, 9}}, .y = {at(c, 759, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11314,7 +11542,7 @@ static CUresult forward_906(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 757, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 759, e, 0), {0, 81, 9, 1}}, .y = {at(c, 760, e, 0), {0, 1152, 9, 1}}, .extent = {1, 8, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11326,7 +11554,7 @@ static CUresult forward_907(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 760, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 760, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 761, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11350,7 +11578,7 @@ static CUresult forward_909(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 761, e, 0), {0, 81, 9, 1}}, .b = {at(c, 761, e, 0), {0, 81, 1, 9}}, .y = {at(c, 762, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11374,7 +11602,7 @@ static CUresult forward_911(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 760, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 762, e, 0), {0, 81, 9, 1}}, .y = {at(c, 763, e, 0), {0, 1152, 9, 1}}, .extent = {1, 8, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11386,7 +11614,7 @@ static CUresult forward_912(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 763, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 763, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 764, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11410,7 +11638,7 @@ static CUresult forward_914(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 764, e, 0), {0, 81, 9, 1}}, .b = {at(c, 764, e, 0), {0, 81, 1, 9}}, .y = {at(c, 765, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11434,7 +11662,7 @@ static CUresult forward_916(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 763, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 765, e, 0), {0, 81, 9, 1}}, .y = {at(c, 766, e, 0), {0, 1152, 9, 1}}, .extent = {1, 8, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11446,7 +11674,7 @@ static CUresult forward_917(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 766, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 766, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 767, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11470,7 +11698,7 @@ static CUresult forward_919(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 767, e, 0), {0, 81, 9, 1}}, .b = {at(c, 767, e, 0), {0, 81, 1, 9}}, .y = {at(c, 768, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11494,7 +11722,7 @@ static CUresult forward_921(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 766, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 768, e, 0), {0, 81, 9, 1}}, .y = {at(c, 769, e, 0), {0, 1152, 9, 1}}, .extent = {1, 8, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11506,7 +11734,7 @@ static CUresult forward_922(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 769, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 769, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 770, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11530,7 +11758,7 @@ static CUresult forward_924(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 770, e, 0), {0, 81, 9, 1}}, .b = {at(c, 770, e, 0), {0, 81, 1, 9}}, .y = {at(c, 771, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11554,7 +11782,7 @@ static CUresult forward_926(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 769, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 771, e, 0), {0, 81, 9, 1}}, .y = {at(c, 772, e, 0), {0, 1152, 9, 1}}, .extent = {1, 8, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -11618,7 +11846,7 @@ static CUresult forward_931(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 774, e, 0), {0, 0, 1, 96}}, .b = {at(c, 774, e, 0), {0, 0, 96, 1}}, .y = {at(c, 775, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11642,7 +11870,7 @@ static CUresult forward_933(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 775, e, 0), {0, 0, 96, 1}}, .b = {at(c, 775, e, 0), {0, 0, 1, 96}}, .y = {at(c, 776, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11666,7 +11894,7 @@ static CUresult forward_935(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 774, e, 0), {0, 0, 96, 1}}, .b = {at(c, 776, e, 0), {0, 0, 96, 1}}, .y = {at(c, 777, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 128, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11678,7 +11906,7 @@ static CUresult forward_936(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 777, e, 0), {0, 0, 1, 96}}, .b = {at(c, 777, e, 0), {0, 0, 96, 1}}, .y = {at(c, 778, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11702,7 +11930,7 @@ static CUresult forward_938(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 778, e, 0), {0, 0, 96, 1}}, .b = {at(c, 778, e, 0), {0, 0, 1, 96}}, .y = {at(c, 779, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11726,7 +11954,7 @@ static CUresult forward_940(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 777, e, 0), {0, 0, 96, 1}}, .b = {at(c, 779, e, 0), {0, 0, 96, 1}}, .y = {at(c, 780, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 128, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11738,7 +11966,7 @@ static CUresult forward_941(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 780, e, 0), {0, 0, 1, 96}}, .b = {at(c, 780, e, 0), {0, 0, 96, 1}}, .y = {at(c, 781, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11762,7 +11990,7 @@ static CUresult forward_943(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 781, e, 0), {0, 0, 96, 1}}, .b = {at(c, 781, e, 0), {0, 0, 1, 96}}, .y = {at(c, 782, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11786,7 +12014,7 @@ static CUresult forward_945(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 780, e, 0), {0, 0, 96, 1}}, .b = {at(c, 782, e, 0), {0, 0, 96, 1}}, .y = {at(c, 783, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 128, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11798,7 +12026,7 @@ static CUresult forward_946(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 783, e, 0), {0, 0, 1, 96}}, .b = {at(c, 783, e, 0), {0, 0, 96, 1}}, .y = {at(c, 784, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11822,7 +12050,7 @@ static CUresult forward_948(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 784, e, 0), {0, 0, 96, 1}}, .b = {at(c, 784, e, 0), {0, 0, 1, 96}}, .y = {at(c, 785, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11846,7 +12074,7 @@ static CUresult forward_950(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 783, e, 0), {0, 0, 96, 1}}, .b = {at(c, 785, e, 0), {0, 0, 96, 1}}, .y = {at(c, 786, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 128, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11858,7 +12086,7 @@ static CUresult forward_951(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 786, e, 0), {0, 0, 1, 96}}, .b = {at(c, 786, e, 0), {0, 0, 96, 1}}, .y = {at(c, 787, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11882,7 +12110,7 @@ static CUresult forward_953(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 787, e, 0), {0, 0, 96, 1}}, .b = {at(c, 787, e, 0), {0, 0, 1, 96}}, .y = {at(c, 788, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 96, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(96, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11906,7 +12134,7 @@ static CUresult forward_955(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 786, e, 0), {0, 0, 96, 1}}, .b = {at(c, 788, e, 0), {0, 0, 96, 1}}, .y = {at(c, 789, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, 128, 96}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(96, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11970,7 +12198,7 @@ static CUresult forward_960(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 791, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 791, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 792, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11994,7 +12222,7 @@ static CUresult forward_962(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 792, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 792, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 793, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12018,7 +12246,7 @@ static CUresult forward_964(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 793, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 791, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 794, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12030,7 +12258,7 @@ static CUresult forward_965(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 794, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 794, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 795, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12054,7 +12282,7 @@ static CUresult forward_967(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 795, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 795, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 796, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12078,7 +12306,7 @@ static CUresult forward_969(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 796, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 794, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 797, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12090,7 +12318,7 @@ static CUresult forward_970(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 797, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 797, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 798, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12114,7 +12342,7 @@ static CUresult forward_972(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 798, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 798, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 799, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12138,7 +12366,7 @@ static CUresult forward_974(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 799, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 797, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 800, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12150,7 +12378,7 @@ static CUresult forward_975(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 800, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 800, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 801, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12174,7 +12402,7 @@ static CUresult forward_977(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 801, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 801, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 802, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12198,7 +12426,7 @@ static CUresult forward_979(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 802, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 800, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 803, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12210,7 +12438,7 @@ static CUresult forward_980(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 803, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 803, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 804, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12234,7 +12462,7 @@ static CUresult forward_982(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 804, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 804, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 805, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12258,7 +12486,7 @@ static CUresult forward_984(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 805, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 803, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 806, e, 0), {0, 16384, 128, 1}}, .extent = {1, 5, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -12322,7 +12550,7 @@ static CUresult forward_989(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 808, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 808, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 809, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12346,7 +12574,7 @@ static CUresult forward_991(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 809, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 809, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 810, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12370,7 +12598,7 @@ static CUresult forward_993(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 810, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 808, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 811, e, 0), {0, 24576, 192, 1}}, .extent = {1, 4, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12382,7 +12610,7 @@ static CUresult forward_994(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 811, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 811, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 812, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12406,7 +12634,7 @@ static CUresult forward_996(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 812, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 812, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 813, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12430,7 +12658,7 @@ static CUresult forward_998(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 813, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 811, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 814, e, 0), {0, 24576, 192, 1}}, .extent = {1, 4, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12442,7 +12670,7 @@ static CUresult forward_999(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 814, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 814, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 815, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12466,7 +12694,7 @@ static CUresult forward_1001(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 815, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 815, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 816, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12490,7 +12718,7 @@ static CUresult forward_1003(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 816, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 814, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 817, e, 0), {0, 24576, 192, 1}}, .extent = {1, 4, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12502,7 +12730,7 @@ static CUresult forward_1004(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 817, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 817, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 818, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12526,7 +12754,7 @@ static CUresult forward_1006(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 818, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 818, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 819, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12550,7 +12778,7 @@ static CUresult forward_1008(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 819, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 817, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 820, e, 0), {0, 24576, 192, 1}}, .extent = {1, 4, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12562,7 +12790,7 @@ static CUresult forward_1009(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 820, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 820, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 821, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12586,7 +12814,7 @@ static CUresult forward_1011(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 821, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 821, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 822, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12610,7 +12838,7 @@ static CUresult forward_1013(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 822, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 820, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 823, e, 0), {0, 24576, 192, 1}}, .extent = {1, 4, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12674,7 +12902,7 @@ static CUresult forward_1018(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 825, e, 0), {0, 32768, 256, 1}}, .b = {at(c, 825, e, 0), {0, 32768, 1, 256}}, .y = {at(c, 826, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12698,7 +12926,7 @@ static CUresult forward_1020(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 826, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 826, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 827, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12722,7 +12950,7 @@ static CUresult forward_1022(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 827, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 825, e, 0), {0, 32768, 256, 1}}, .y = {at(c, 828, e, 0), {0, 32768, 256, 1}}, .extent = {1, 3, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12734,7 +12962,7 @@ static CUresult forward_1023(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 828, e, 0), {0, 32768, 256, 1}}, .b = {at(c, 828, e, 0), {0, 32768, 1, 256}}, .y = {at(c, 829, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12758,7 +12986,7 @@ static CUresult forward_1025(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 829, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 829, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 830, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12782,7 +13010,7 @@ static CUresult forward_1027(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 830, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 828, e, 0), {0, 32768, 256, 1}}, .y = {at(c, 831, e, 0), {0, 32768, 256, 1}}, .extent = {1, 3, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12794,7 +13022,7 @@ static CUresult forward_1028(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 831, e, 0), {0, 32768, 256, 1}}, .b = {at(c, 831, e, 0), {0, 32768, 1, 256}}, .y = {at(c, 832, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12818,7 +13046,7 @@ static CUresult forward_1030(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 832, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 832, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 833, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12842,7 +13070,7 @@ static CUresult forward_1032(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 833, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 831, e, 0), {0, 32768, 256, 1}}, .y = {at(c, 834, e, 0), {0, 32768, 256, 1}}, .extent = {1, 3, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12854,7 +13082,7 @@ static CUresult forward_1033(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 834, e, 0), {0, 32768, 256, 1}}, .b = {at(c, 834, e, 0), {0, 32768, 1, 256}}, .y = {at(c, 835, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12878,7 +13106,7 @@ static CUresult forward_1035(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 835, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 835, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 836, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12902,7 +13130,7 @@ static CUresult forward_1037(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 836, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 834, e, 0), {0, 32768, 256, 1}}, .y = {at(c, 837, e, 0), {0, 32768, 256, 1}}, .extent = {1, 3, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12914,7 +13142,7 @@ static CUresult forward_1038(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 837, e, 0), {0, 32768, 256, 1}}, .b = {at(c, 837, e, 0), {0, 32768, 1, 256}}, .y = {at(c, 838, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12938,7 +13166,7 @@ static CUresult forward_1040(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 838, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 838, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 839, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12962,7 +13190,7 @@ static CUresult forward_1042(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 839, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 837, e, 0), {0, 32768, 256, 1}}, .y = {at(c, 840, e, 0), {0, 32768, 256, 1}}, .extent = {1, 3, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13026,7 +13254,7 @@ static CUresult forward_1047(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 842, e, 0), {0, 0, 384, 1}}, .b = {at(c, 842, e, 0), {0, 0, 1, 384}}, .y = {at(c, 843, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13050,7 +13278,7 @@ static CUresult forward_1049(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 843, e, 0), {0, 0, 128, 1}}, .b = {at(c, 843, e, 0), {0, 0, 1, 128}}, .y = {at(c, 844, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13074,7 +13302,7 @@ static CUresult forward_1051(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 844, e, 0), {0, 0, 128, 1}}, .b = {at(c, 842, e, 0), {0, 0, 384, 1}}, .y = {at(c, 845, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, 128, 384}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13086,7 +13314,7 @@ static CUresult forward_1052(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 845, e, 0), {0, 0, 384, 1}}, .b = {at(c, 845, e, 0), {0, 0, 1, 384}}, .y = {at(c, 846, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13110,7 +13338,7 @@ static CUresult forward_1054(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 846, e, 0), {0, 0, 128, 1}}, .b = {at(c, 846, e, 0), {0, 0, 1, 128}}, .y = {at(c, 847, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13134,7 +13362,7 @@ static CUresult forward_1056(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 847, e, 0), {0, 0, 128, 1}}, .b = {at(c, 845, e, 0), {0, 0, 384, 1}}, .y = {at(c, 848, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, 128, 384}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13146,7 +13374,7 @@ static CUresult forward_1057(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 848, e, 0), {0, 0, 384, 1}}, .b = {at(c, 848, e, 0), {0, 0, 1, 384}}, .y = {at(c, 849, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13170,7 +13398,7 @@ static CUresult forward_1059(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 849, e, 0), {0, 0, 128, 1}}, .b = {at(c, 849, e, 0), {0, 0, 1, 128}}, .y = {at(c, 850, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13194,7 +13422,7 @@ static CUresult forward_1061(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 850, e, 0), {0, 0, 128, 1}}, .b = {at(c, 848, e, 0), {0, 0, 384, 1}}, .y = {at(c, 851, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, 128, 384}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13206,7 +13434,7 @@ static CUresult forward_1062(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 851, e, 0), {0, 0, 384, 1}}, .b = {at(c, 851, e, 0), {0, 0, 1, 384}}, .y = {at(c, 852, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13230,7 +13458,7 @@ static CUresult forward_1064(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 852, e, 0), {0, 0, 128, 1}}, .b = {at(c, 852, e, 0), {0, 0, 1, 128}}, .y = {at(c, 853, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13254,7 +13482,7 @@ static CUresult forward_1066(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 853, e, 0), {0, 0, 128, 1}}, .b = {at(c, 851, e, 0), {0, 0, 384, 1}}, .y = {at(c, 854, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, 128, 384}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13266,7 +13494,7 @@ static CUresult forward_1067(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 854, e, 0), {0, 0, 384, 1}}, .b = {at(c, 854, e, 0), {0, 0, 1, 384}}, .y = {at(c, 855, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13290,7 +13518,7 @@ static CUresult forward_1069(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 855, e, 0), {0, 0, 128, 1}}, .b = {at(c, 855, e, 0), {0, 0, 1, 128}}, .y = {at(c, 856, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13314,7 +13542,7 @@ static CUresult forward_1071(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 856, e, 0), {0, 0, 128, 1}}, .b = {at(c, 854, e, 0), {0, 0, 384, 1}}, .y = {at(c, 857, e, 0), {0, 0, 384, 1}}, .extent = {1, 1, 128, 384}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(384, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13378,7 +13606,7 @@ static CUresult forward_1076(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 859, e, 0), {0, 147456, 1152, 1}}, .b = {at(c, 859, e, 0), {0, 147456, 1, 1152}}, .y = {at(c, 860, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13402,7 +13630,7 @@ static CUresult forward_1078(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 860, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 860, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 861, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13426,7 +13654,7 @@ static CUresult forward_1080(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 861, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 859, e, 0), {0, 147456, 1152, 1}}, .y = {at(c, 862, e, 0), {0, 147456, 1152, 1}}, .extent = {1, 2, 128, 1152}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13438,7 +13666,7 @@ static CUresult forward_1081(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 862, e, 0), {0, 147456, 1152, 1}}, .b = {at(c, 862, e, 0), {0, 147456, 1, 1152}}, .y = {at(c, 863, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13462,7 +13690,7 @@ static CUresult forward_1083(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 863, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 863, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 864, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13486,7 +13714,7 @@ static CUresult forward_1085(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 864, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 862, e, 0), {0, 147456, 1152, 1}}, .y = {at(c, 865, e, 0), {0, 147456, 1152, 1}}, .extent = {1, 2, 128, 1152}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13498,7 +13726,7 @@ static CUresult forward_1086(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 865, e, 0), {0, 147456, 1152, 1}}, .b = {at(c, 865, e, 0), {0, 147456, 1, 1152}}, .y = {at(c, 866, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13522,7 +13750,7 @@ static CUresult forward_1088(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 866, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 866, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 867, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13546,7 +13774,7 @@ static CUresult forward_1090(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 867, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 865, e, 0), {0, 147456, 1152, 1}}, .y = {at(c, 868, e, 0), {0, 147456, 1152, 1}}, .extent = {1, 2, 128, 1152}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13558,7 +13786,7 @@ static CUresult forward_1091(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 868, e, 0), {0, 147456, 1152, 1}}, .b = {at(c, 868, e, 0), {0, 147456, 1, 1152}}, .y = {at(c, 869, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13582,7 +13810,7 @@ static CUresult forward_1093(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 869, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 869, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 870, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13606,7 +13834,7 @@ static CUresult forward_1095(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 870, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 868, e, 0), {0, 147456, 1152, 1}}, .y = {at(c, 871, e, 0), {0, 147456, 1152, 1}}, .extent = {1, 2, 128, 1152}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13618,7 +13846,7 @@ static CUresult forward_1096(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 871, e, 0), {0, 147456, 1152, 1}}, .b = {at(c, 871, e, 0), {0, 147456, 1, 1152}}, .y = {at(c, 872, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13642,7 +13870,7 @@ static CUresult forward_1098(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 872, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 872, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 873, e, 0), {0, 16384, 128, 1}}, .extent = {1, 2, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13666,7 +13894,7 @@ static CUresult forward_1100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 873, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 871, e, 0), {0, 147456, 1152, 1}}, .y = {at(c, 874, e, 0), {0, 147456, 1152, 1}}, .extent = {1, 2, 128, 1152}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(1152, 32), 2, 128, &a);
   }
   return r;
 }
@@ -13730,7 +13958,7 @@ static CUresult forward_1105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 876, e, 0), {0, 2304, 1, 9}}, .b = {at(c, 876, e, 0), {0, 2304, 9, 1}}, .y = {at(c, 877, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 256};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13754,7 +13982,7 @@ static CUresult forward_1107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 877, e, 0), {0, 81, 9, 1}}, .b = {at(c, 877, e, 0), {0, 81, 1, 9}}, .y = {at(c, 878, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13778,7 +14006,7 @@ static CUresult forward_1109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 876, e, 0), {0, 2304, 9, 1}}, .b = {at(c, 878, e, 0), {0, 81, 9, 1}}, .y = {at(c, 879, e, 0), {0, 2304, 9, 1}}, .extent = {1, 6, 256, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13790,7 +14018,7 @@ static CUresult forward_1110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 879, e, 0), {0, 2304, 1, 9}}, .b = {at(c, 879, e, 0), {0, 2304, 9, 1}}, .y = {at(c, 880, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 256};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13814,7 +14042,7 @@ static CUresult forward_1112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 880, e, 0), {0, 81, 9, 1}}, .b = {at(c, 880, e, 0), {0, 81, 1, 9}}, .y = {at(c, 881, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13838,7 +14066,7 @@ static CUresult forward_1114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 879, e, 0), {0, 2304, 9, 1}}, .b = {at(c, 881, e, 0), {0, 81, 9, 1}}, .y = {at(c, 882, e, 0), {0, 2304, 9, 1}}, .extent = {1, 6, 256, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13850,7 +14078,7 @@ static CUresult forward_1115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 882, e, 0), {0, 2304, 1, 9}}, .b = {at(c, 882, e, 0), {0, 2304, 9, 1}}, .y = {at(c, 883, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 256};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13874,7 +14102,7 @@ static CUresult forward_1117(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 883, e, 0), {0, 81, 9, 1}}, .b = {at(c, 883, e, 0), {0, 81, 1, 9}}, .y = {at(c, 884, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13898,7 +14126,7 @@ static CUresult forward_1119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 882, e, 0), {0, 2304, 9, 1}}, .b = {at(c, 884, e, 0), {0, 81, 9, 1}}, .y = {at(c, 885, e, 0), {0, 2304, 9, 1}}, .extent = {1, 6, 256, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13910,7 +14138,7 @@ static CUresult forward_1120(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 885, e, 0), {0, 2304, 1, 9}}, .b = {at(c, 885, e, 0), {0, 2304, 9, 1}}, .y = {at(c, 886, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 256};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13934,7 +14162,7 @@ static CUresult forward_1122(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 886, e, 0), {0, 81, 9, 1}}, .b = {at(c, 886, e, 0), {0, 81, 1, 9}}, .y = {at(c, 887, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13958,7 +14186,7 @@ static CUresult forward_1124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 885, e, 0), {0, 2304, 9, 1}}, .b = {at(c, 887, e, 0), {0, 81, 9, 1}}, .y = {at(c, 888, e, 0), {0, 2304, 9, 1}}, .extent = {1, 6, 256, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13970,7 +14198,7 @@ static CUresult forward_1125(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 888, e, 0), {0, 2304, 1, 9}}, .b = {at(c, 888, e, 0), {0, 2304, 9, 1}}, .y = {at(c, 889, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 256};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -13994,7 +14222,7 @@ static CUresult forward_1127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 889, e, 0), {0, 81, 9, 1}}, .b = {at(c, 889, e, 0), {0, 81, 1, 9}}, .y = {at(c, 890, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -14018,7 +14246,7 @@ static CUresult forward_1129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 888, e, 0), {0, 2304, 9, 1}}, .b = {at(c, 890, e, 0), {0, 81, 9, 1}}, .y = {at(c, 891, e, 0), {0, 2304, 9, 1}}, .extent = {1, 6, 256, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -14082,7 +14310,7 @@ static CUresult forward_1134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 893, e, 0), {0, 32768, 1, 128}}, .b = {at(c, 893, e, 0), {0, 32768, 128, 1}}, .y = {at(c, 894, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14106,7 +14334,7 @@ static CUresult forward_1136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 894, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 894, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 895, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14130,7 +14358,7 @@ static CUresult forward_1138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 893, e, 0), {0, 32768, 128, 1}}, .b = {at(c, 895, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 896, e, 0), {0, 32768, 128, 1}}, .extent = {1, 4, 256, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14142,7 +14370,7 @@ static CUresult forward_1139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 896, e, 0), {0, 32768, 1, 128}}, .b = {at(c, 896, e, 0), {0, 32768, 128, 1}}, .y = {at(c, 897, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14166,7 +14394,7 @@ static CUresult forward_1141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 897, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 897, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 898, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14190,7 +14418,7 @@ static CUresult forward_1143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 896, e, 0), {0, 32768, 128, 1}}, .b = {at(c, 898, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 899, e, 0), {0, 32768, 128, 1}}, .extent = {1, 4, 256, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14202,7 +14430,7 @@ static CUresult forward_1144(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 899, e, 0), {0, 32768, 1, 128}}, .b = {at(c, 899, e, 0), {0, 32768, 128, 1}}, .y = {at(c, 900, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14226,7 +14454,7 @@ static CUresult forward_1146(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 900, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 900, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 901, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14250,7 +14478,7 @@ static CUresult forward_1148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 899, e, 0), {0, 32768, 128, 1}}, .b = {at(c, 901, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 902, e, 0), {0, 32768, 128, 1}}, .extent = {1, 4, 256, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14262,7 +14490,7 @@ static CUresult forward_1149(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 902, e, 0), {0, 32768, 1, 128}}, .b = {at(c, 902, e, 0), {0, 32768, 128, 1}}, .y = {at(c, 903, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14286,7 +14514,7 @@ static CUresult forward_1151(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 903, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 903, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 904, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14310,7 +14538,7 @@ static CUresult forward_1153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 902, e, 0), {0, 32768, 128, 1}}, .b = {at(c, 904, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 905, e, 0), {0, 32768, 128, 1}}, .extent = {1, 4, 256, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14322,7 +14550,7 @@ static CUresult forward_1154(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 905, e, 0), {0, 32768, 1, 128}}, .b = {at(c, 905, e, 0), {0, 32768, 128, 1}}, .y = {at(c, 906, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14346,7 +14574,7 @@ static CUresult forward_1156(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 906, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 906, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 907, e, 0), {0, 16384, 128, 1}}, .extent = {1, 4, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14370,7 +14598,7 @@ static CUresult forward_1158(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 905, e, 0), {0, 32768, 128, 1}}, .b = {at(c, 907, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 908, e, 0), {0, 32768, 128, 1}}, .extent = {1, 4, 256, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -14434,7 +14662,7 @@ static CUresult forward_1163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 910, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 910, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 911, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14458,7 +14686,7 @@ static CUresult forward_1165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 911, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 911, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 912, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14482,7 +14710,7 @@ static CUresult forward_1167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 912, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 910, e, 0), {0, 65536, 256, 1}}, .y = {at(c, 913, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14494,7 +14722,7 @@ static CUresult forward_1168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 913, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 913, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 914, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14518,7 +14746,7 @@ static CUresult forward_1170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 914, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 914, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 915, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14542,7 +14770,7 @@ static CUresult forward_1172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 915, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 913, e, 0), {0, 65536, 256, 1}}, .y = {at(c, 916, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14554,7 +14782,7 @@ static CUresult forward_1173(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 916, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 916, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 917, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14578,7 +14806,7 @@ static CUresult forward_1175(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 917, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 917, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 918, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14602,7 +14830,7 @@ static CUresult forward_1177(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 918, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 916, e, 0), {0, 65536, 256, 1}}, .y = {at(c, 919, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14614,7 +14842,7 @@ static CUresult forward_1178(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 919, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 919, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 920, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14638,7 +14866,7 @@ static CUresult forward_1180(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 920, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 920, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 921, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14662,7 +14890,7 @@ static CUresult forward_1182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 921, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 919, e, 0), {0, 65536, 256, 1}}, .y = {at(c, 922, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14674,7 +14902,7 @@ static CUresult forward_1183(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 922, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 922, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 923, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14698,7 +14926,7 @@ static CUresult forward_1185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 923, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 923, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 924, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14722,7 +14950,7 @@ static CUresult forward_1187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 924, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 922, e, 0), {0, 65536, 256, 1}}, .y = {at(c, 925, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14786,7 +15014,7 @@ static CUresult forward_1192(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 927, e, 0), {0, 98304, 384, 1}}, .b = {at(c, 927, e, 0), {0, 98304, 1, 384}}, .y = {at(c, 928, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14810,7 +15038,7 @@ static CUresult forward_1194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 928, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 928, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 929, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14834,7 +15062,7 @@ static CUresult forward_1196(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 929, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 927, e, 0), {0, 98304, 384, 1}}, .y = {at(c, 930, e, 0), {0, 98304, 384, 1}}, .extent = {1, 3, 256, 384}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14846,7 +15074,7 @@ static CUresult forward_1197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 930, e, 0), {0, 98304, 384, 1}}, .b = {at(c, 930, e, 0), {0, 98304, 1, 384}}, .y = {at(c, 931, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14870,7 +15098,7 @@ static CUresult forward_1199(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 931, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 931, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 932, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14894,7 +15122,7 @@ static CUresult forward_1201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 932, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 930, e, 0), {0, 98304, 384, 1}}, .y = {at(c, 933, e, 0), {0, 98304, 384, 1}}, .extent = {1, 3, 256, 384}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14906,7 +15134,7 @@ static CUresult forward_1202(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 933, e, 0), {0, 98304, 384, 1}}, .b = {at(c, 933, e, 0), {0, 98304, 1, 384}}, .y = {at(c, 934, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14930,7 +15158,7 @@ static CUresult forward_1204(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 934, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 934, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 935, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14954,7 +15182,7 @@ static CUresult forward_1206(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 935, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 933, e, 0), {0, 98304, 384, 1}}, .y = {at(c, 936, e, 0), {0, 98304, 384, 1}}, .extent = {1, 3, 256, 384}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14966,7 +15194,7 @@ static CUresult forward_1207(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 936, e, 0), {0, 98304, 384, 1}}, .b = {at(c, 936, e, 0), {0, 98304, 1, 384}}, .y = {at(c, 937, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -14990,7 +15218,7 @@ static CUresult forward_1209(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 937, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 937, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 938, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -15014,7 +15242,7 @@ static CUresult forward_1211(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 938, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 936, e, 0), {0, 98304, 384, 1}}, .y = {at(c, 939, e, 0), {0, 98304, 384, 1}}, .extent = {1, 3, 256, 384}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 32), 3, 128, &a);
   }
   return r;
 }
@@ -15026,7 +15254,7 @@ static CUresult forward_1212(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 939, e, 0), {0, 98304, 384, 1}}, .b = {at(c, 939, e, 0), {0, 98304, 1, 384}}, .y = {at(c, 940, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 384};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -15050,7 +15278,7 @@ static CUresult forward_1214(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 940, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 940, e, 0), {0, 65536, 1, 256}}, .y = {at(c, 941, e, 0), {0, 65536, 256, 1}}, .extent = {1, 3, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 3, 128, &a);
   }
   return r;
 }
@@ -15074,7 +15302,7 @@ static CUresult forward_1216(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 941, e, 0), {0, 65536, 256, 1}}, .b = {at(c, 939, e, 0), {0, 98304, 384, 1}}, .y = {at(c, 942, e, 0), {0, 98304, 384, 1}}, .extent = {1, 3, 256, 384}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(384, 32), 3, 128, &a);
   }
   return r;
 }
@@ -15138,7 +15366,7 @@ static CUresult forward_1221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 944, e, 0), {0, 0, 512, 1}}, .b = {at(c, 944, e, 0), {0, 0, 1, 512}}, .y = {at(c, 945, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 512};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15162,7 +15390,7 @@ static CUresult forward_1223(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 945, e, 0), {0, 0, 256, 1}}, .b = {at(c, 945, e, 0), {0, 0, 1, 256}}, .y = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15186,7 +15414,7 @@ static CUresult forward_1225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 946, e, 0), {0, 0, 256, 1}}, .b = {at(c, 944, e, 0), {0, 0, 512, 1}}, .y = {at(c, 947, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, 256, 512}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15198,7 +15426,7 @@ static CUresult forward_1226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 947, e, 0), {0, 0, 512, 1}}, .b = {at(c, 947, e, 0), {0, 0, 1, 512}}, .y = {at(c, 948, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 512};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15222,7 +15450,7 @@ static CUresult forward_1228(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 948, e, 0), {0, 0, 256, 1}}, .b = {at(c, 948, e, 0), {0, 0, 1, 256}}, .y = {at(c, 949, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15246,7 +15474,7 @@ static CUresult forward_1230(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 949, e, 0), {0, 0, 256, 1}}, .b = {at(c, 947, e, 0), {0, 0, 512, 1}}, .y = {at(c, 950, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, 256, 512}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15258,7 +15486,7 @@ static CUresult forward_1231(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 950, e, 0), {0, 0, 512, 1}}, .b = {at(c, 950, e, 0), {0, 0, 1, 512}}, .y = {at(c, 951, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 512};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15282,7 +15510,7 @@ static CUresult forward_1233(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 951, e, 0), {0, 0, 256, 1}}, .b = {at(c, 951, e, 0), {0, 0, 1, 256}}, .y = {at(c, 952, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15306,7 +15534,7 @@ static CUresult forward_1235(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 952, e, 0), {0, 0, 256, 1}}, .b = {at(c, 950, e, 0), {0, 0, 512, 1}}, .y = {at(c, 953, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, 256, 512}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15318,7 +15546,7 @@ static CUresult forward_1236(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 953, e, 0), {0, 0, 512, 1}}, .b = {at(c, 953, e, 0), {0, 0, 1, 512}}, .y = {at(c, 954, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 512};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15342,7 +15570,7 @@ static CUresult forward_1238(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 954, e, 0), {0, 0, 256, 1}}, .b = {at(c, 954, e, 0), {0, 0, 1, 256}}, .y = {at(c, 955, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15366,7 +15594,7 @@ static CUresult forward_1240(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 955, e, 0), {0, 0, 256, 1}}, .b = {at(c, 953, e, 0), {0, 0, 512, 1}}, .y = {at(c, 956, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, 256, 512}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15378,7 +15606,7 @@ static CUresult forward_1241(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 956, e, 0), {0, 0, 512, 1}}, .b = {at(c, 956, e, 0), {0, 0, 1, 512}}, .y = {at(c, 957, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 512};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15402,7 +15630,7 @@ static CUresult forward_1243(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 957, e, 0), {0, 0, 256, 1}}, .b = {at(c, 957, e, 0), {0, 0, 1, 256}}, .y = {at(c, 958, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15426,7 +15654,7 @@ static CUresult forward_1245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 958, e, 0), {0, 0, 256, 1}}, .b = {at(c, 956, e, 0), {0, 0, 512, 1}}, .y = {at(c, 959, e, 0), {0, 0, 512, 1}}, .extent = {1, 1, 256, 512}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(512, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15490,7 +15718,7 @@ static CUresult forward_1250(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 961, e, 0), {0, 0, 1152, 1}}, .b = {at(c, 961, e, 0), {0, 0, 1, 1152}}, .y = {at(c, 962, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15514,7 +15742,7 @@ static CUresult forward_1252(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 962, e, 0), {0, 0, 256, 1}}, .b = {at(c, 962, e, 0), {0, 0, 1, 256}}, .y = {at(c, 963, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15538,7 +15766,7 @@ static CUresult forward_1254(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 963, e, 0), {0, 0, 256, 1}}, .b = {at(c, 961, e, 0), {0, 0, 1152, 1}}, .y = {at(c, 964, e, 0), {0, 0, 1152, 1}}, .extent = {1, 1, 256, 1152}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15550,7 +15778,7 @@ static CUresult forward_1255(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 964, e, 0), {0, 0, 1152, 1}}, .b = {at(c, 964, e, 0), {0, 0, 1, 1152}}, .y = {at(c, 965, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15574,7 +15802,7 @@ static CUresult forward_1257(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 965, e, 0), {0, 0, 256, 1}}, .b = {at(c, 965, e, 0), {0, 0, 1, 256}}, .y = {at(c, 966, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15598,7 +15826,7 @@ static CUresult forward_1259(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 966, e, 0), {0, 0, 256, 1}}, .b = {at(c, 964, e, 0), {0, 0, 1152, 1}}, .y = {at(c, 967, e, 0), {0, 0, 1152, 1}}, .extent = {1, 1, 256, 1152}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15610,7 +15838,7 @@ static CUresult forward_1260(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 967, e, 0), {0, 0, 1152, 1}}, .b = {at(c, 967, e, 0), {0, 0, 1, 1152}}, .y = {at(c, 968, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15634,7 +15862,7 @@ static CUresult forward_1262(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 968, e, 0), {0, 0, 256, 1}}, .b = {at(c, 968, e, 0), {0, 0, 1, 256}}, .y = {at(c, 969, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15658,7 +15886,7 @@ static CUresult forward_1264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 969, e, 0), {0, 0, 256, 1}}, .b = {at(c, 967, e, 0), {0, 0, 1152, 1}}, .y = {at(c, 970, e, 0), {0, 0, 1152, 1}}, .extent = {1, 1, 256, 1152}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15670,7 +15898,7 @@ static CUresult forward_1265(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 970, e, 0), {0, 0, 1152, 1}}, .b = {at(c, 970, e, 0), {0, 0, 1, 1152}}, .y = {at(c, 971, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15694,7 +15922,7 @@ static CUresult forward_1267(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 971, e, 0), {0, 0, 256, 1}}, .b = {at(c, 971, e, 0), {0, 0, 1, 256}}, .y = {at(c, 972, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15718,7 +15946,7 @@ static CUresult forward_1269(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 972, e, 0), {0, 0, 256, 1}}, .b = {at(c, 970, e, 0), {0, 0, 1152, 1}}, .y = {at(c, 973, e, 0), {0, 0, 1152, 1}}, .extent = {1, 1, 256, 1152}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15730,7 +15958,7 @@ static CUresult forward_1270(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 973, e, 0), {0, 0, 1152, 1}}, .b = {at(c, 973, e, 0), {0, 0, 1, 1152}}, .y = {at(c, 974, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 1152};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15754,7 +15982,7 @@ static CUresult forward_1272(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 974, e, 0), {0, 0, 256, 1}}, .b = {at(c, 974, e, 0), {0, 0, 1, 256}}, .y = {at(c, 975, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 256, 256}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(256, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -15778,7 +16006,7 @@ static CUresult forward_1274(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 975, e, 0), {0, 0, 256, 1}}, .b = {at(c, 973, e, 0), {0, 0, 1152, 1}}, .y = {at(c, 976, e, 0), {0, 0, 1152, 1}}, .extent = {1, 1, 256, 1152}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(256, 64), ceiling(1152, 32), 1, 128, &a);
   }
   return r;
 }
@@ -20766,76 +20994,6 @@ static const struct reprise_program programs[] = {
     {NULL, 0, 0},
 };
 
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, ceiling(131072, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(1344, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(21, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(24576, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(2856, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(6144, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(9216, 4096) * 8 * 4);
-    break;
-  case 1:
-    bytes = larger(bytes, ceiling(168, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(5376, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(5780, 4096) * 2 * 4);
-    break;
-  case 2:
-    bytes = larger(bytes, ceiling(1152, 4096) * 8 * 4);
-    bytes = larger(bytes, ceiling(16384, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(189, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(2304, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(3072, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(378, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(42, 4096) * 2 * 4);
-    break;
-  case 3:
-    bytes = larger(bytes, ceiling(12288, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(1764, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(2048, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(21760, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(340, 4096) * 2 * 4);
-    break;
-  case 4:
-    bytes = larger(bytes, ceiling(1428, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(294912, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(441, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(49152, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(7225, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(85, 4096) * 2 * 4);
-    break;
-  case 5:
-    bytes = larger(bytes, ceiling(32768, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(32768, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(36864, 4096) * 10 * 4);
-    bytes = larger(bytes, ceiling(4096, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(432, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(4608, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(98304, 4096) * 3 * 4);
-    break;
-  case 6:
-    bytes = larger(bytes, ceiling(1024, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(65536, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(8192, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(84, 4096) * 2 * 4);
-    break;
-  case 7:
-    bytes = larger(bytes, ceiling(147456, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(16384, 4096) * 5 * 4);
-    bytes = larger(bytes, ceiling(2304, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(576, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(765, 4096) * 6 * 4);
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
-
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
   (void)n, (void)h, (void)w;
@@ -20905,6 +21063,7 @@ const struct reprise_stage reprise_pose_0643791a_optimizer_stage = {
     .programs = 3,
     .packed = 0,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

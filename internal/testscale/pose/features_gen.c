@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -135,337 +152,310 @@ struct reprise_images_arguments {
 typedef struct reprise_context context;
 
 enum {
-  k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n = 0,
-  k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n = 1,
-  k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n = 2,
-  k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 3,
-  k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n = 4,
-  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 5,
-  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 6,
-  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 7,
-  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 8,
-  k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 9,
-  k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 10,
-  k_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 11,
-  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 12,
-  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 13,
-  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 14,
-  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 15,
-  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 16,
-  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 17,
-  k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 18,
-  k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 19,
-  k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 20,
-  k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 21,
-  k_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 22,
-  k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 23,
-  k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 24,
-  k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 25,
-  k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 26,
-  k_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums = 27,
-  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 28,
-  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 29,
-  k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 30,
-  k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums = 31,
-  k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums = 32,
-  k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 33,
-  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 34,
-  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 35,
-  k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 36,
-  k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 37,
-  k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 38,
-  k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 39,
-  k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums = 40,
-  k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums = 41,
-  k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 42,
-  k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 43,
-  k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 44,
-  k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 45,
-  k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_no_sums = 46,
-  k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums = 47,
-  k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 48,
-  k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 49,
-  k_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 50,
-  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 51,
-  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 52,
-  k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 53,
-  k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 54,
-  k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 55,
-  k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 56,
-  k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 57,
-  k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 58,
-  k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 59,
-  k_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 60,
-  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 61,
-  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 62,
-  k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 63,
-  k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 64,
-  k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 65,
-  k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 66,
-  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 67,
-  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 68,
-  k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 69,
-  k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 70,
-  k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 71,
-  k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 72,
-  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums = 73,
-  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums = 74,
-  k_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 75,
-  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums = 76,
-  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums = 77,
-  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 78,
-  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 79,
-  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 80,
-  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums = 81,
-  k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 82,
-  k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 83,
-  k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 84,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums = 85,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums = 86,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 87,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 88,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums = 89,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums = 90,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums = 91,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 92,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 93,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums = 94,
-  k_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 95,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums = 96,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums = 97,
-  k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums = 98,
-  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 99,
-  k_elementwise_copy_operation_n_1_8_e_e_s = 100,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 101,
-  k_elementwise_copy_operation_y_1_8_e_e_s = 102,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e = 103,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 104,
-  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 105,
-  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 106,
-  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 107,
-  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 108,
-  k_max_pool_64_8_5_1_2_y_e_e = 109,
-  k_max_pool_gradient_64_8_5_1_2_y_e_e = 110,
-  k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e = 111,
-  k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e = 112,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 113,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 114,
-  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 115,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 116,
-  k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e = 117,
-  k_normalize_identity_0x00000000u_n_1_128_8_e_e_e = 118,
-  k_normalize_identity_0x00000000u_y_1_64_8_e_e_e = 119,
-  k_normalize_reduce_finish_128 = 120,
-  k_normalize_reduce_finish_16 = 121,
-  k_normalize_reduce_finish_32 = 122,
-  k_normalize_reduce_finish_64 = 123,
-  k_normalize_reduce_finish_8 = 124,
-  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 125,
-  k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e = 126,
-  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 127,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 128,
-  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 129,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 130,
-  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 131,
-  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 132,
-  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 133,
-  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 134,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 135,
-  k_normalize_silu_0x00000000u_n_1_8_8_e_e_e = 136,
-  k_normalize_silu_0x00000000u_y_1_128_8_e_e_e = 137,
-  k_normalize_silu_0x00000000u_y_1_16_8_e_e_e = 138,
-  k_normalize_silu_0x00000000u_y_1_32_8_e_e_e = 139,
-  k_normalize_silu_0x00000000u_y_1_8_8_e_e_e = 140,
-  k_pack_weights_e = 141,
-  k_running_statistics_128_0x3727c5acu = 142,
-  k_running_statistics_16_0x3727c5acu = 143,
-  k_running_statistics_32_0x3727c5acu = 144,
-  k_running_statistics_64_0x3727c5acu = 145,
-  k_running_statistics_8_0x3727c5acu = 146,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 0,
+  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums_y = 1,
+  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums_y = 2,
+  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y = 3,
+  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y = 4,
+  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_y = 5,
+  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums_y = 6,
+  k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_no_sums = 7,
+  k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_statistics_sums = 8,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums = 9,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums = 10,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 11,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums = 12,
+  k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_no_sums = 13,
+  k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_statistics_sums = 14,
+  k_convolution_pointwise_e_shape_128_32_1_1_1_64_128_2_4_29184_y_y_y_n_n_e_no_sums = 15,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums = 16,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums = 17,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 18,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e = 19,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 20,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums = 21,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums = 22,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums = 23,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums = 24,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums = 25,
+  k_convolution_pointwise_e_shape_192_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums = 26,
+  k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_no_sums = 27,
+  k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_statistics_sums = 28,
+  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 29,
+  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 30,
+  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_no_sums = 31,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums = 32,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums = 33,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums = 34,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums = 35,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums = 36,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 37,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 38,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 39,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 40,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums = 41,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 42,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums = 43,
+  k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_no_sums = 44,
+  k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_statistics_sums = 45,
+  k_convolution_pointwise_e_shape_48_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_no_sums = 46,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums = 47,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums = 48,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums = 49,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e = 50,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e = 51,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_no_sums = 52,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums = 53,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums = 54,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums = 55,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums = 56,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 57,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums = 58,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 59,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e = 60,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums = 61,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums = 62,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums = 63,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 64,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums = 65,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums = 66,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums = 67,
+  k_convolution_strided_gradient_e_shape_32_32_3_2_1_128_32_9_35280_n_e_gradient_sums_silu_0x00000000u_e = 68,
+  k_convolution_strided_gradient_e_shape_32_32_3_2_1_64_32_9_29520_y_e_gradient_sums_silu_0x00000000u_e = 69,
+  k_convolution_strided_gradient_e_shape_64_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e = 70,
+  k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_32_9_57744_y_e_gradient_sums_silu_0x00000000u_e = 71,
+  k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e = 72,
+  k_convolution_strided_gradient_e_shape_8_16_3_2_1_128_16_9_14256_n_e_gradient_sums_silu_0x00000000u_e = 73,
+  k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_no_sums = 74,
+  k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_statistics_sums = 75,
+  k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_no_sums = 76,
+  k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_statistics_sums = 77,
+  k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums = 78,
+  k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums = 79,
+  k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_no_sums = 80,
+  k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_statistics_sums = 81,
+  k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums = 82,
+  k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums = 83,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums = 84,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums = 85,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e = 86,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e = 87,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums = 88,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums = 89,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums = 90,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e = 91,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e = 92,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums = 93,
+  k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums = 94,
+  k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums = 95,
+  k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums = 96,
+  k_elementwise_copy_operation_n_1_8_e_e_s = 97,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 98,
+  k_elementwise_copy_operation_y_1_8_e_e_s = 99,
+  k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 100,
+  k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 101,
+  k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 102,
+  k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 103,
+  k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e = 104,
+  k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 105,
+  k_max_pool_64_8_5_1_2_y_e_e = 106,
+  k_max_pool_gradient_64_8_5_1_2_y_e_e = 107,
+  k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e = 108,
+  k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e = 109,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e = 110,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e = 111,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e = 112,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e = 113,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e = 114,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e = 115,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e = 116,
+  k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e = 117,
+  k_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e = 118,
+  k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e = 119,
+  k_normalize_reduce_finish = 120,
+  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 121,
+  k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e = 122,
+  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 123,
+  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 124,
+  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 125,
+  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 126,
+  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 127,
+  k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e = 128,
+  k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e = 129,
+  k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e = 130,
+  k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e = 131,
+  k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e = 132,
+  k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e = 133,
+  k_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e = 134,
+  k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e = 135,
+  k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e = 136,
+  k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e = 137,
+  k_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e = 138,
+  k_normalize_silu_0x00000000u_n_1_8_8_4_e_e_e = 139,
+  k_normalize_silu_0x00000000u_y_1_128_8_1_e_e_e = 140,
+  k_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e = 141,
+  k_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e = 142,
+  k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e = 143,
+  k_normalize_silu_0x00000000u_y_1_8_8_2_e_e_e = 144,
+  k_pack_weights_e = 145,
+  k_running_statistics_0x3727c5acu = 146,
   k_softmax_e_e = 147,
   k_softmax_gradient_n_e_e_e = 148,
   k_upsample_128_8_e_e = 149,
   k_upsample_64_8_e_e = 150,
   k_upsample_gradient_128_8_y_e_e = 151,
   k_upsample_gradient_64_8_y_e_e = 152,
-  k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y = 153,
-  k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y = 154,
-  k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y = 155,
-  k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y = 156,
-  k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y = 157,
-  k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y = 158,
-  k_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y = 159,
-  k_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y = 160,
-  k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y = 161,
-  k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y = 162,
-  k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y = 163,
-  k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y = 164,
-  k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y = 165,
-  k_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y = 166,
-  k_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y = 167,
-  k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y = 168,
-  k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y = 169,
-  k_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y = 170,
-  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y = 171,
-  k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y = 172,
-  k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y = 173,
-  k_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y = 174,
-  k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y = 175,
-  k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y = 176,
-  k_weight_gradient_reduce_128_128_1_1_n = 177,
-  k_weight_gradient_reduce_128_32_1_1_n = 178,
-  k_weight_gradient_reduce_128_64_1_1_n = 179,
-  k_weight_gradient_reduce_16_16_1_1_n = 180,
-  k_weight_gradient_reduce_16_16_9_1_n = 181,
-  k_weight_gradient_reduce_192_128_1_1_n = 182,
-  k_weight_gradient_reduce_192_64_1_1_n = 183,
-  k_weight_gradient_reduce_1_64_9_1_n = 184,
-  k_weight_gradient_reduce_24_32_1_1_n = 185,
-  k_weight_gradient_reduce_256_128_1_1_n = 186,
-  k_weight_gradient_reduce_27_8_1_1_n = 187,
-  k_weight_gradient_reduce_32_16_1_1_n = 188,
-  k_weight_gradient_reduce_32_32_1_1_n = 189,
-  k_weight_gradient_reduce_32_32_9_1_n = 190,
-  k_weight_gradient_reduce_48_32_1_1_n = 191,
-  k_weight_gradient_reduce_48_64_1_1_n = 192,
-  k_weight_gradient_reduce_64_128_1_1_n = 193,
-  k_weight_gradient_reduce_64_128_9_1_n = 194,
-  k_weight_gradient_reduce_64_32_1_1_n = 195,
-  k_weight_gradient_reduce_64_64_1_1_n = 196,
-  k_weight_gradient_reduce_64_64_9_1_n = 197,
-  k_weight_gradient_reduce_8_16_9_1_n = 198,
-  k_weight_gradient_reduce_8_8_9_1_n = 199,
-  k_weight_gradient_reduce_96_64_1_1_n = 200,
-  k_write_images_e = 201,
+  k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64 = 153,
+  k_weight_gradient_flat_e_shape_128_32_1_1_1_32_64 = 154,
+  k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64 = 155,
+  k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16 = 156,
+  k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64 = 157,
+  k_weight_gradient_flat_e_shape_192_64_1_1_1_64_64 = 158,
+  k_weight_gradient_flat_e_shape_24_32_1_1_1_32_32 = 159,
+  k_weight_gradient_flat_e_shape_256_128_1_1_1_64_64 = 160,
+  k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32 = 161,
+  k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32 = 162,
+  k_weight_gradient_flat_e_shape_48_32_1_1_1_32_48 = 163,
+  k_weight_gradient_flat_e_shape_48_64_1_1_1_64_48 = 164,
+  k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64 = 165,
+  k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64 = 166,
+  k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64 = 167,
+  k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64 = 168,
+  k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16 = 169,
+  k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32 = 170,
+  k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32 = 171,
+  k_weight_gradient_halo_e_shape_64_128_3_2_1_64_32 = 172,
+  k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32 = 173,
+  k_weight_gradient_halo_e_shape_8_16_3_2_1_16_16 = 174,
+  k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16 = 175,
+  k_weight_gradient_narrow_e_shape_3_8_3_2_1_16_32 = 176,
+  k_weight_gradient_reduce = 177,
+  k_write_images_e = 178,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
-    "reprise_pose_e4b0928a_features_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_e4b0928a_features_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_e4b0928a_features_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_e4b0928a_features_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_e4b0928a_features_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums",
-    "reprise_pose_e4b0928a_features_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_e4b0928a_features_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums",
-    "reprise_pose_e4b0928a_features_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums",
-    "reprise_pose_e4b0928a_features_depthwise_weight_gradient_partial_64_3_1_4_16_e_e",
+    "reprise_pose_e4b0928a_features_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums_y",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums_y",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_y",
+    "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums_y",
+    "reprise_pose_e4b0928a_features_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_128_32_1_1_1_64_128_2_4_29184_y_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_192_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_48_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_strided_gradient_e_shape_32_32_3_2_1_128_32_9_35280_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_strided_gradient_e_shape_32_32_3_2_1_64_32_9_29520_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_strided_gradient_e_shape_64_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_strided_gradient_e_shape_64_64_3_2_1_64_32_9_57744_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_strided_gradient_e_shape_8_16_3_2_1_128_16_9_14256_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums",
+    "reprise_pose_e4b0928a_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_e4b0928a_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums",
+    "reprise_pose_e4b0928a_features_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums",
+    "reprise_pose_e4b0928a_features_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_pose_e4b0928a_features_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums",
     "reprise_pose_e4b0928a_features_elementwise_copy_operation_n_1_8_e_e_s",
     "reprise_pose_e4b0928a_features_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_pose_e4b0928a_features_elementwise_copy_operation_y_1_8_e_e_s",
-    "reprise_pose_e4b0928a_features_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_e4b0928a_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
     "reprise_pose_e4b0928a_features_max_pool_64_8_5_1_2_y_e_e",
     "reprise_pose_e4b0928a_features_max_pool_gradient_64_8_5_1_2_y_e_e",
-    "reprise_pose_e4b0928a_features_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_identity_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_identity_0x00000000u_y_1_64_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_reduce_finish_128",
-    "reprise_pose_e4b0928a_features_normalize_reduce_finish_16",
-    "reprise_pose_e4b0928a_features_normalize_reduce_finish_32",
-    "reprise_pose_e4b0928a_features_normalize_reduce_finish_64",
-    "reprise_pose_e4b0928a_features_normalize_reduce_finish_8",
+    "reprise_pose_e4b0928a_features_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_reduce_finish",
     "reprise_pose_e4b0928a_features_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e",
     "reprise_pose_e4b0928a_features_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e",
     "reprise_pose_e4b0928a_features_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e",
@@ -473,77 +463,241 @@ static const char *const kernel_names[] = {
     "reprise_pose_e4b0928a_features_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e",
     "reprise_pose_e4b0928a_features_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e",
     "reprise_pose_e4b0928a_features_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e",
-    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_8_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_y_1_128_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_y_1_16_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_y_1_32_8_e_e_e",
-    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_y_1_8_8_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_n_1_8_8_4_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_y_1_128_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e",
+    "reprise_pose_e4b0928a_features_normalize_silu_0x00000000u_y_1_8_8_2_e_e_e",
     "reprise_pose_e4b0928a_features_pack_weights_e",
-    "reprise_pose_e4b0928a_features_running_statistics_128_0x3727c5acu",
-    "reprise_pose_e4b0928a_features_running_statistics_16_0x3727c5acu",
-    "reprise_pose_e4b0928a_features_running_statistics_32_0x3727c5acu",
-    "reprise_pose_e4b0928a_features_running_statistics_64_0x3727c5acu",
-    "reprise_pose_e4b0928a_features_running_statistics_8_0x3727c5acu",
+    "reprise_pose_e4b0928a_features_running_statistics_0x3727c5acu",
     "reprise_pose_e4b0928a_features_softmax_e_e",
     "reprise_pose_e4b0928a_features_softmax_gradient_n_e_e_e",
     "reprise_pose_e4b0928a_features_upsample_128_8_e_e",
     "reprise_pose_e4b0928a_features_upsample_64_8_e_e",
     "reprise_pose_e4b0928a_features_upsample_gradient_128_8_y_e_e",
     "reprise_pose_e4b0928a_features_upsample_gradient_64_8_y_e_e",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_128_128_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_128_32_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_128_64_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_16_16_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_16_16_9_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_192_128_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_192_64_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_1_64_9_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_24_32_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_256_128_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_27_8_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_32_16_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_32_32_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_32_32_9_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_48_32_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_48_64_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_64_128_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_64_128_9_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_64_32_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_64_64_1_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_64_64_9_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_8_16_9_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_8_8_9_1_n",
-    "reprise_pose_e4b0928a_features_weight_gradient_reduce_96_64_1_1_n",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_128_128_1_1_1_64_64",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_128_32_1_1_1_32_64",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_128_64_1_1_1_64_64",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_16_16_1_1_1_16_16",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_192_128_1_1_1_64_64",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_192_64_1_1_1_64_64",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_24_32_1_1_1_32_32",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_256_128_1_1_1_64_64",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_32_16_1_1_1_16_32",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_32_32_1_1_1_32_32",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_48_32_1_1_1_32_48",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_48_64_1_1_1_64_48",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_64_128_1_1_1_64_64",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_64_32_1_1_1_32_64",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_64_64_1_1_1_64_64",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_96_64_1_1_1_64_64",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_16_16_3_1_1_16_16",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_32_32_3_1_1_32_32",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_32_32_3_2_1_32_32",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_64_128_3_2_1_64_32",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_64_64_3_2_1_64_32",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_8_16_3_2_1_16_16",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_8_8_3_1_1_16_16",
+    "reprise_pose_e4b0928a_features_weight_gradient_narrow_e_shape_3_8_3_2_1_16_32",
+    "reprise_pose_e4b0928a_features_weight_gradient_reduce",
     "reprise_pose_e4b0928a_features_write_images_e",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    45568,
+    45568,
+    47104,
+    47104,
+    82432,
+    82432,
+    29184,
+    27136,
+    27136,
+    41984,
+    41984,
+    25856,
+    26112,
+    26112,
+    49664,
+    49664,
+    55296,
+    54272,
+    62464,
+    62464,
+    43520,
+    43520,
+    43520,
+    53760,
+    53760,
+    55296,
+    13568,
+    23040,
+    23040,
+    43520,
+    43520,
+    43520,
+    23040,
+    23040,
+    23040,
+    60928,
+    60928,
+    45568,
+    64512,
+    64512,
+    82944,
+    28672,
+    28672,
+    28672,
+    41472,
+    41472,
+    12800,
+    23040,
+    23040,
+    23040,
+    23040,
+    23552,
+    23552,
+    46080,
+    46080,
+    46080,
+    54272,
+    41984,
+    41984,
+    35280,
+    29520,
+    42512,
+    57744,
+    48528,
+    14256,
+    51200,
+    51200,
+    30720,
+    30720,
+    55296,
+    55296,
+    36864,
+    36864,
+    73728,
+    73728,
+    24192,
+    24192,
+    24192,
+    24192,
+    24192,
+    51840,
+    51840,
+    51840,
+    51840,
+    51840,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -553,6 +707,485 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)) * 256);
+    bytes = larger(bytes, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 462) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 396) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 256);
+    break;
+  case 1:
+    bytes = larger(bytes, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 462) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 1024);
+    break;
+  case 2:
+    bytes = larger(bytes, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)) * 512);
+    bytes = larger(bytes, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)) * 512);
+    bytes = larger(bytes, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)) * 64);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 462) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 64);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 256), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 512), 396) * 64);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 396) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 128);
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    break;
+  case 9:
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+}
+
+static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396) * 2304);
+}
+
+static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_6(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_8(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_11(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_10(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_12(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_13(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_11(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_14(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_13(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+}
+
+static int64_t kept_15(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_16(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+}
+
+static int64_t kept_17(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_18(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_19(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+}
+
+static int64_t kept_20(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_19(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_21(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730) * 6144);
+}
+
+static int64_t kept_22(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_23(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_22(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_24(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_23(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024) * 16384);
+}
+
+static int64_t kept_25(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+}
+
+static int64_t kept_26(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_25(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
+}
+
+static int64_t kept_27(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_28(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_27(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_29(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_12(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_30(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_28(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_31(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_30(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341) * 49152);
+}
+
+static int64_t kept_32(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_31(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_33(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_32(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_34(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_33(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_35(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_34(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_36(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_35(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_37(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_36(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_38(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_37(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+}
+
+static int64_t kept_39(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_40(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_39(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+}
+
+static int64_t kept_41(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_40(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_42(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_41(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_43(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_42(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_44(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_29(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_45(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_43(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_46(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_45(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_47(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_46(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56) * 294912);
+}
+
+static int64_t kept_48(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_47(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+}
+
+static int64_t kept_49(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
+}
+
+static int64_t kept_50(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_49(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_51(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_50(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_52(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_44(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_53(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_51(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_54(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_53(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_55(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_54(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_56(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365) * 12288);
+}
+
+static int64_t kept_57(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_56(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_58(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_57(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_59(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_58(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 4096);
+}
+
+static int64_t kept_60(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_59(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_61(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461) * 3072);
+}
+
+static int64_t kept_62(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_61(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281) * 2304);
+}
+
+static int64_t kept_63(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_62(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281) * 2304);
+}
+
+static int64_t kept_64(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_63(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384) * 1024);
+}
+
+static int64_t kept_65(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_64(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640) * 4608);
+}
+
+static int64_t kept_66(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418) * 864);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    bytes = larger(bytes, kept_5(n, h, w));
+    break;
+  case 2:
+    bytes = larger(bytes, kept_5(n, h, w));
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    bytes = larger(bytes, kept_15(n, h, w));
+    bytes = larger(bytes, kept_21(n, h, w));
+    bytes = larger(bytes, kept_26(n, h, w));
+    bytes = larger(bytes, kept_38(n, h, w));
+    bytes = larger(bytes, kept_48(n, h, w));
+    bytes = larger(bytes, kept_55(n, h, w));
+    bytes = larger(bytes, kept_60(n, h, w));
+    bytes = larger(bytes, kept_65(n, h, w));
+    bytes = larger(bytes, kept_66(n, h, w));
+    break;
+  case 9:
+    bytes = larger(bytes, kept_52(n, h, w));
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -567,7 +1200,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -667,7 +1301,7 @@ static CUresult forward_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .batches = at(c, 207, 8, 0)};
-    r = launch(c, k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 4, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_statistics_sums, lane, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -678,8 +1312,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -691,7 +1325,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .y = {at(c, 409, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 4, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_8_8_4_e_e_e, lane, ceiling(n * h * w / 4, 1024), 1, 1, 256, &a);
   }
   return r;
 }
@@ -703,7 +1337,7 @@ static CUresult forward_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .output = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 210, 8, 0)};
-    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums_y, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -715,7 +1349,7 @@ static CUresult forward_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -727,7 +1361,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .y = {at(c, 413, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -739,7 +1373,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 414, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 213, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -750,8 +1384,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -763,7 +1397,7 @@ static CUresult forward_11(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .y = {at(c, 417, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -775,7 +1409,7 @@ static CUresult forward_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 2816 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 216, 8, 0)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -787,7 +1421,7 @@ static CUresult forward_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -799,7 +1433,7 @@ static CUresult forward_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .y = {at(c, 421, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -811,7 +1445,7 @@ static CUresult forward_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 422, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 219, 8, 0)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -823,7 +1457,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -835,7 +1469,7 @@ static CUresult forward_19(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 417, e, 8), {0, 0, 24, 1}}, .y = {at(c, 417, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -847,7 +1481,7 @@ static CUresult forward_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 222, 8, 0)};
-    r = launch(c, k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -858,8 +1492,8 @@ static CUresult forward_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -871,7 +1505,7 @@ static CUresult forward_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .y = {at(c, 428, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -883,7 +1517,7 @@ static CUresult forward_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 225, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -894,8 +1528,8 @@ static CUresult forward_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -907,7 +1541,7 @@ static CUresult forward_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .y = {at(c, 432, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -919,7 +1553,7 @@ static CUresult forward_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 433, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 228, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -930,8 +1564,8 @@ static CUresult forward_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -943,7 +1577,7 @@ static CUresult forward_31(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .y = {at(c, 436, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -955,7 +1589,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 231, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -966,8 +1600,8 @@ static CUresult forward_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -979,7 +1613,7 @@ static CUresult forward_35(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .y = {at(c, 440, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -991,7 +1625,7 @@ static CUresult forward_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 441, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 234, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1002,8 +1636,8 @@ static CUresult forward_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1015,7 +1649,7 @@ static CUresult forward_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 436, e, 16), {0, 0, 48, 1}}, .y = {at(c, 436, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1027,7 +1661,7 @@ static CUresult forward_40(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 20992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 237, 8, 0)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1038,8 +1672,8 @@ static CUresult forward_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1051,7 +1685,7 @@ static CUresult forward_43(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .y = {at(c, 447, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1063,7 +1697,7 @@ static CUresult forward_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 240, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1074,8 +1708,8 @@ static CUresult forward_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1087,7 +1721,7 @@ static CUresult forward_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .y = {at(c, 451, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1099,7 +1733,7 @@ static CUresult forward_48(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 452, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 243, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1110,8 +1744,8 @@ static CUresult forward_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1123,7 +1757,7 @@ static CUresult forward_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .y = {at(c, 455, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1135,7 +1769,7 @@ static CUresult forward_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 246, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1146,8 +1780,8 @@ static CUresult forward_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1159,7 +1793,7 @@ static CUresult forward_55(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .y = {at(c, 459, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1171,7 +1805,7 @@ static CUresult forward_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 460, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 249, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1182,8 +1816,8 @@ static CUresult forward_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1195,7 +1829,7 @@ static CUresult forward_59(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .y = {at(c, 463, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1207,7 +1841,7 @@ static CUresult forward_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 252, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1218,8 +1852,8 @@ static CUresult forward_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1231,7 +1865,7 @@ static CUresult forward_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .y = {at(c, 467, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1243,7 +1877,7 @@ static CUresult forward_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 468, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 255, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1254,8 +1888,8 @@ static CUresult forward_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1267,7 +1901,7 @@ static CUresult forward_67(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 459, e, 0), {0, 0, 16, 1}}, .y = {at(c, 463, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1279,7 +1913,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 471, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 258, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1290,8 +1924,8 @@ static CUresult forward_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1303,7 +1937,7 @@ static CUresult forward_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .y = {at(c, 455, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1315,7 +1949,7 @@ static CUresult forward_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 261, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1326,8 +1960,8 @@ static CUresult forward_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1339,7 +1973,7 @@ static CUresult forward_75(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .y = {at(c, 477, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1351,7 +1985,7 @@ static CUresult forward_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 264, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1362,8 +1996,8 @@ static CUresult forward_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1375,7 +2009,7 @@ static CUresult forward_79(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .y = {at(c, 481, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1387,7 +2021,7 @@ static CUresult forward_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 482, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 267, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1398,8 +2032,8 @@ static CUresult forward_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1411,7 +2045,7 @@ static CUresult forward_83(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .y = {at(c, 485, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1423,7 +2057,7 @@ static CUresult forward_84(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 167936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 270, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -1434,8 +2068,8 @@ static CUresult forward_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1447,7 +2081,7 @@ static CUresult forward_87(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .y = {at(c, 489, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1459,7 +2093,7 @@ static CUresult forward_88(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 490, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 273, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -1470,8 +2104,8 @@ static CUresult forward_89(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1483,7 +2117,7 @@ static CUresult forward_91(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .y = {at(c, 493, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1495,7 +2129,7 @@ static CUresult forward_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 276, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1506,8 +2140,8 @@ static CUresult forward_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1519,7 +2153,7 @@ static CUresult forward_95(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .y = {at(c, 497, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1531,7 +2165,7 @@ static CUresult forward_96(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 498, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 279, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1542,8 +2176,8 @@ static CUresult forward_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1555,7 +2189,7 @@ static CUresult forward_99(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 489, e, 0), {0, 0, 32, 1}}, .y = {at(c, 493, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1567,7 +2201,7 @@ static CUresult forward_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 501, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 282, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1578,8 +2212,8 @@ static CUresult forward_101(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1591,7 +2225,7 @@ static CUresult forward_103(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .y = {at(c, 485, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1603,7 +2237,7 @@ static CUresult forward_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 285, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1614,8 +2248,8 @@ static CUresult forward_105(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1627,7 +2261,7 @@ static CUresult forward_107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .y = {at(c, 507, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1639,7 +2273,7 @@ static CUresult forward_108(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 508, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 219136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 288, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1650,8 +2284,8 @@ static CUresult forward_109(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1663,7 +2297,7 @@ static CUresult forward_111(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .y = {at(c, 511, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1711,7 +2345,7 @@ static CUresult forward_115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 515, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 291, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1722,8 +2356,8 @@ static CUresult forward_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1735,7 +2369,7 @@ static CUresult forward_118(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 507, e, 0), {0, 0, 128, 1}}, .y = {at(c, 518, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1747,7 +2381,7 @@ static CUresult forward_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 519, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 294, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1758,8 +2392,8 @@ static CUresult forward_120(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1771,7 +2405,7 @@ static CUresult forward_122(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .y = {at(c, 522, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1783,7 +2417,7 @@ static CUresult forward_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 523, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 297, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1794,8 +2428,8 @@ static CUresult forward_124(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1807,7 +2441,7 @@ static CUresult forward_126(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .y = {at(c, 526, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1819,7 +2453,7 @@ static CUresult forward_127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 8, 0, 128, 1}}, .b = {at(c, 526, e, 32), {h * w / 8, 0, 1, 128}}, .y = {at(c, 527, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -1843,7 +2477,7 @@ static CUresult forward_129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 64), {h * w / 8, 0, 1, 128}}, .b = {at(c, 528, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 529, e, 0), {h * w / 16, 0, 1, 64}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
   }
   return r;
 }
@@ -1855,7 +2489,7 @@ static CUresult forward_130(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 300, 8, 0)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1866,8 +2500,8 @@ static CUresult forward_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1879,7 +2513,7 @@ static CUresult forward_133(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 529, e, 0), {0, 0, 64, 1}}, .y = {at(c, 533, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1891,7 +2525,7 @@ static CUresult forward_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 303, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1902,8 +2536,8 @@ static CUresult forward_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1915,7 +2549,7 @@ static CUresult forward_137(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 522, e, 64), {0, 0, 128, 1}}, .y = {at(c, 537, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1927,7 +2561,7 @@ static CUresult forward_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 306, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1938,8 +2572,8 @@ static CUresult forward_139(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1951,7 +2585,7 @@ static CUresult forward_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .y = {at(c, 541, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1963,7 +2597,7 @@ static CUresult forward_142(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 542, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 309, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1974,8 +2608,8 @@ static CUresult forward_143(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1987,7 +2621,7 @@ static CUresult forward_145(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 537, e, 0), {0, 0, 64, 1}}, .y = {at(c, 545, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2011,7 +2645,7 @@ static CUresult forward_147(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 546, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 312, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2022,8 +2656,8 @@ static CUresult forward_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2035,7 +2669,7 @@ static CUresult forward_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .y = {at(c, 549, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2059,7 +2693,7 @@ static CUresult forward_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 550, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 315, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2070,8 +2704,8 @@ static CUresult forward_153(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2083,7 +2717,7 @@ static CUresult forward_155(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .y = {at(c, 553, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2095,7 +2729,7 @@ static CUresult forward_156(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 318, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2106,8 +2740,8 @@ static CUresult forward_157(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2119,7 +2753,7 @@ static CUresult forward_159(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .y = {at(c, 557, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2131,7 +2765,7 @@ static CUresult forward_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 558, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 321, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2142,8 +2776,8 @@ static CUresult forward_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2155,7 +2789,7 @@ static CUresult forward_163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .y = {at(c, 561, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2167,7 +2801,7 @@ static CUresult forward_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 324, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2178,8 +2812,8 @@ static CUresult forward_165(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2191,7 +2825,7 @@ static CUresult forward_167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .y = {at(c, 565, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2203,7 +2837,7 @@ static CUresult forward_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 566, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 327, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2214,8 +2848,8 @@ static CUresult forward_169(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2227,7 +2861,7 @@ static CUresult forward_171(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 557, e, 0), {0, 0, 16, 1}}, .y = {at(c, 561, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2239,7 +2873,7 @@ static CUresult forward_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 569, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 330, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2250,8 +2884,8 @@ static CUresult forward_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2263,7 +2897,7 @@ static CUresult forward_175(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .y = {at(c, 553, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2275,7 +2909,7 @@ static CUresult forward_176(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 572, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 333, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2286,8 +2920,8 @@ static CUresult forward_177(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2299,7 +2933,7 @@ static CUresult forward_179(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .y = {at(c, 575, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2323,7 +2957,7 @@ static CUresult forward_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 576, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 336, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2334,8 +2968,8 @@ static CUresult forward_182(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2347,7 +2981,7 @@ static CUresult forward_184(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .y = {at(c, 579, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2359,7 +2993,7 @@ static CUresult forward_185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 339, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2370,8 +3004,8 @@ static CUresult forward_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2383,7 +3017,7 @@ static CUresult forward_188(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .y = {at(c, 583, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2395,7 +3029,7 @@ static CUresult forward_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 584, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 342, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2406,8 +3040,8 @@ static CUresult forward_190(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2419,7 +3053,7 @@ static CUresult forward_192(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 579, e, 16), {0, 0, 48, 1}}, .y = {at(c, 579, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2431,7 +3065,7 @@ static CUresult forward_193(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 345, 8, 0)};
-    r = launch(c, k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2442,8 +3076,8 @@ static CUresult forward_194(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2455,7 +3089,7 @@ static CUresult forward_196(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .y = {at(c, 1, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2467,7 +3101,7 @@ static CUresult forward_197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 590, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 348, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2478,8 +3112,8 @@ static CUresult forward_198(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2491,7 +3125,7 @@ static CUresult forward_200(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .y = {at(c, 575, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2503,7 +3137,7 @@ static CUresult forward_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 593, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 351, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2514,8 +3148,8 @@ static CUresult forward_202(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2527,7 +3161,7 @@ static CUresult forward_204(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .y = {at(c, 596, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2539,7 +3173,7 @@ static CUresult forward_205(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 354, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2550,8 +3184,8 @@ static CUresult forward_206(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2563,7 +3197,7 @@ static CUresult forward_208(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .y = {at(c, 600, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2575,7 +3209,7 @@ static CUresult forward_209(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 601, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 357, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2586,8 +3220,8 @@ static CUresult forward_210(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2599,7 +3233,7 @@ static CUresult forward_212(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 596, e, 32), {0, 0, 96, 1}}, .y = {at(c, 596, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2611,7 +3245,7 @@ static CUresult forward_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 360, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2622,8 +3256,8 @@ static CUresult forward_214(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2635,7 +3269,7 @@ static CUresult forward_216(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .y = {at(c, 2, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2647,7 +3281,7 @@ static CUresult forward_217(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 607, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 363, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -2658,8 +3292,8 @@ static CUresult forward_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2671,7 +3305,7 @@ static CUresult forward_220(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .y = {at(c, 549, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2683,7 +3317,7 @@ static CUresult forward_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 610, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 366, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2694,8 +3328,8 @@ static CUresult forward_222(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2707,7 +3341,7 @@ static CUresult forward_224(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .y = {at(c, 613, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2719,7 +3353,7 @@ static CUresult forward_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 369, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -2730,8 +3364,8 @@ static CUresult forward_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2743,7 +3377,7 @@ static CUresult forward_228(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .y = {at(c, 617, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2755,7 +3389,7 @@ static CUresult forward_229(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 618, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 372, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -2766,8 +3400,8 @@ static CUresult forward_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2779,7 +3413,7 @@ static CUresult forward_232(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .y = {at(c, 621, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2791,7 +3425,7 @@ static CUresult forward_233(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 375, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2802,8 +3436,8 @@ static CUresult forward_234(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2815,7 +3449,7 @@ static CUresult forward_236(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .y = {at(c, 625, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2827,7 +3461,7 @@ static CUresult forward_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 378, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2838,8 +3472,8 @@ static CUresult forward_238(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2851,7 +3485,7 @@ static CUresult forward_240(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 617, e, 0), {0, 0, 32, 1}}, .y = {at(c, 629, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2863,7 +3497,7 @@ static CUresult forward_241(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 381, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2874,8 +3508,8 @@ static CUresult forward_242(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2887,7 +3521,7 @@ static CUresult forward_244(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .y = {at(c, 633, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2899,7 +3533,7 @@ static CUresult forward_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 634, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 384, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2910,8 +3544,8 @@ static CUresult forward_246(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2923,7 +3557,7 @@ static CUresult forward_248(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 629, e, 0), {0, 0, 32, 1}}, .y = {at(c, 621, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2935,7 +3569,7 @@ static CUresult forward_249(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 387, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -2946,8 +3580,8 @@ static CUresult forward_250(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2959,7 +3593,7 @@ static CUresult forward_252(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .y = {at(c, 640, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2971,7 +3605,7 @@ static CUresult forward_253(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 390, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2982,8 +3616,8 @@ static CUresult forward_254(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2995,7 +3629,7 @@ static CUresult forward_256(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .y = {at(c, 644, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3007,7 +3641,7 @@ static CUresult forward_257(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {h * w / 8, 0, 128, 1}}, .b = {at(c, 644, e, 32), {h * w / 8, 0, 1, 128}}, .y = {at(c, 645, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -3031,7 +3665,7 @@ static CUresult forward_259(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 64), {h * w / 8, 0, 1, 128}}, .b = {at(c, 646, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 647, e, 0), {h * w / 16, 0, 1, 64}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
   }
   return r;
 }
@@ -3043,7 +3677,7 @@ static CUresult forward_260(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 393, 8, 0)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3054,8 +3688,8 @@ static CUresult forward_261(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3067,7 +3701,7 @@ static CUresult forward_263(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 647, e, 0), {0, 0, 64, 1}}, .y = {at(c, 651, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3079,7 +3713,7 @@ static CUresult forward_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 396, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3090,8 +3724,8 @@ static CUresult forward_265(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3103,7 +3737,7 @@ static CUresult forward_267(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 640, e, 0), {0, 0, 64, 1}}, .y = {at(c, 655, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3115,7 +3749,7 @@ static CUresult forward_268(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 399, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3126,8 +3760,8 @@ static CUresult forward_269(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3139,7 +3773,7 @@ static CUresult forward_271(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .y = {at(c, 659, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3151,7 +3785,7 @@ static CUresult forward_272(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 660, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 402, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3162,8 +3796,8 @@ static CUresult forward_273(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3175,7 +3809,7 @@ static CUresult forward_275(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 655, e, 0), {0, 0, 64, 1}}, .y = {at(c, 613, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3187,7 +3821,7 @@ static CUresult forward_276(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 663, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 405, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3198,8 +3832,8 @@ static CUresult forward_277(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3211,7 +3845,7 @@ static CUresult forward_279(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .y = {at(c, 3, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3223,7 +3857,7 @@ static CUresult evaluation_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 4, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_no_sums, lane, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3234,8 +3868,8 @@ static CUresult evaluation_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
-    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .extent = {1, 1, 1, 8}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3247,7 +3881,7 @@ static CUresult evaluation_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .output = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3258,8 +3892,8 @@ static CUresult evaluation_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3271,7 +3905,7 @@ static CUresult evaluation_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 414, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3282,8 +3916,8 @@ static CUresult evaluation_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3295,7 +3929,7 @@ static CUresult evaluation_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 2816 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3306,8 +3940,8 @@ static CUresult evaluation_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
-    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .extent = {1, 1, 1, 8}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3319,7 +3953,7 @@ static CUresult evaluation_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 422, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3330,8 +3964,8 @@ static CUresult evaluation_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
-    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .extent = {1, 1, 1, 8}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3343,7 +3977,7 @@ static CUresult evaluation_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3354,8 +3988,8 @@ static CUresult evaluation_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3367,7 +4001,7 @@ static CUresult evaluation_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3378,8 +4012,8 @@ static CUresult evaluation_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3391,7 +4025,7 @@ static CUresult evaluation_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 433, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3402,8 +4036,8 @@ static CUresult evaluation_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3415,7 +4049,7 @@ static CUresult evaluation_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3426,8 +4060,8 @@ static CUresult evaluation_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3439,7 +4073,7 @@ static CUresult evaluation_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 441, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3450,8 +4084,8 @@ static CUresult evaluation_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3463,7 +4097,7 @@ static CUresult evaluation_40(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 20992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3474,8 +4108,8 @@ static CUresult evaluation_42(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3487,7 +4121,7 @@ static CUresult evaluation_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3498,8 +4132,8 @@ static CUresult evaluation_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3511,7 +4145,7 @@ static CUresult evaluation_48(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 452, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3522,8 +4156,8 @@ static CUresult evaluation_50(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3535,7 +4169,7 @@ static CUresult evaluation_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3546,8 +4180,8 @@ static CUresult evaluation_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3559,7 +4193,7 @@ static CUresult evaluation_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 460, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3570,8 +4204,8 @@ static CUresult evaluation_58(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3583,7 +4217,7 @@ static CUresult evaluation_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3594,8 +4228,8 @@ static CUresult evaluation_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3607,7 +4241,7 @@ static CUresult evaluation_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 468, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3618,8 +4252,8 @@ static CUresult evaluation_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3631,7 +4265,7 @@ static CUresult evaluation_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 471, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3642,8 +4276,8 @@ static CUresult evaluation_70(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3655,7 +4289,7 @@ static CUresult evaluation_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3666,8 +4300,8 @@ static CUresult evaluation_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3679,7 +4313,7 @@ static CUresult evaluation_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3690,8 +4324,8 @@ static CUresult evaluation_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3703,7 +4337,7 @@ static CUresult evaluation_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 482, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3714,8 +4348,8 @@ static CUresult evaluation_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3727,7 +4361,7 @@ static CUresult evaluation_84(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 167936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -3738,8 +4372,8 @@ static CUresult evaluation_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3751,7 +4385,7 @@ static CUresult evaluation_88(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 490, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -3762,8 +4396,8 @@ static CUresult evaluation_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3775,7 +4409,7 @@ static CUresult evaluation_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3786,8 +4420,8 @@ static CUresult evaluation_94(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3799,7 +4433,7 @@ static CUresult evaluation_96(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 498, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3810,8 +4444,8 @@ static CUresult evaluation_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3823,7 +4457,7 @@ static CUresult evaluation_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 501, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3834,8 +4468,8 @@ static CUresult evaluation_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3847,7 +4481,7 @@ static CUresult evaluation_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3858,8 +4492,8 @@ static CUresult evaluation_106(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3871,7 +4505,7 @@ static CUresult evaluation_108(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 508, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 219136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3882,8 +4516,8 @@ static CUresult evaluation_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3895,7 +4529,7 @@ static CUresult evaluation_115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 515, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3906,8 +4540,8 @@ static CUresult evaluation_117(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3919,7 +4553,7 @@ static CUresult evaluation_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 519, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3930,8 +4564,8 @@ static CUresult evaluation_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3943,7 +4577,7 @@ static CUresult evaluation_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 523, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3954,8 +4588,8 @@ static CUresult evaluation_125(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3967,7 +4601,7 @@ static CUresult evaluation_130(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3978,8 +4612,8 @@ static CUresult evaluation_132(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3991,7 +4625,7 @@ static CUresult evaluation_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4002,8 +4636,8 @@ static CUresult evaluation_136(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4015,7 +4649,7 @@ static CUresult evaluation_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4026,8 +4660,8 @@ static CUresult evaluation_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4039,7 +4673,7 @@ static CUresult evaluation_142(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 542, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4050,8 +4684,8 @@ static CUresult evaluation_144(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4063,7 +4697,7 @@ static CUresult evaluation_147(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 546, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4074,8 +4708,8 @@ static CUresult evaluation_149(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4087,7 +4721,7 @@ static CUresult evaluation_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 550, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4098,8 +4732,8 @@ static CUresult evaluation_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4111,7 +4745,7 @@ static CUresult evaluation_156(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4122,8 +4756,8 @@ static CUresult evaluation_158(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4135,7 +4769,7 @@ static CUresult evaluation_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 558, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4146,8 +4780,8 @@ static CUresult evaluation_162(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4159,7 +4793,7 @@ static CUresult evaluation_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4170,8 +4804,8 @@ static CUresult evaluation_166(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4183,7 +4817,7 @@ static CUresult evaluation_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 566, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4194,8 +4828,8 @@ static CUresult evaluation_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4207,7 +4841,7 @@ static CUresult evaluation_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 569, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4218,8 +4852,8 @@ static CUresult evaluation_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4231,7 +4865,7 @@ static CUresult evaluation_176(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 572, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4242,8 +4876,8 @@ static CUresult evaluation_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4255,7 +4889,7 @@ static CUresult evaluation_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 576, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4266,8 +4900,8 @@ static CUresult evaluation_183(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4279,7 +4913,7 @@ static CUresult evaluation_185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4290,8 +4924,8 @@ static CUresult evaluation_187(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4303,7 +4937,7 @@ static CUresult evaluation_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 584, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4314,8 +4948,8 @@ static CUresult evaluation_191(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4327,7 +4961,7 @@ static CUresult evaluation_193(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4338,8 +4972,8 @@ static CUresult evaluation_195(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4351,7 +4985,7 @@ static CUresult evaluation_197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 590, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4362,8 +4996,8 @@ static CUresult evaluation_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4375,7 +5009,7 @@ static CUresult evaluation_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 593, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4386,8 +5020,8 @@ static CUresult evaluation_203(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4399,7 +5033,7 @@ static CUresult evaluation_205(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4410,8 +5044,8 @@ static CUresult evaluation_207(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4423,7 +5057,7 @@ static CUresult evaluation_209(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 601, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4434,8 +5068,8 @@ static CUresult evaluation_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4447,7 +5081,7 @@ static CUresult evaluation_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4458,8 +5092,8 @@ static CUresult evaluation_215(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4471,7 +5105,7 @@ static CUresult evaluation_217(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 607, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4482,8 +5116,8 @@ static CUresult evaluation_219(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4495,7 +5129,7 @@ static CUresult evaluation_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 610, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4506,8 +5140,8 @@ static CUresult evaluation_223(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4519,7 +5153,7 @@ static CUresult evaluation_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -4530,8 +5164,8 @@ static CUresult evaluation_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4543,7 +5177,7 @@ static CUresult evaluation_229(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 618, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -4554,8 +5188,8 @@ static CUresult evaluation_231(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4567,7 +5201,7 @@ static CUresult evaluation_233(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4578,8 +5212,8 @@ static CUresult evaluation_235(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4591,7 +5225,7 @@ static CUresult evaluation_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4602,8 +5236,8 @@ static CUresult evaluation_239(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4615,7 +5249,7 @@ static CUresult evaluation_241(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4626,8 +5260,8 @@ static CUresult evaluation_243(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4639,7 +5273,7 @@ static CUresult evaluation_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 634, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4650,8 +5284,8 @@ static CUresult evaluation_247(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4663,7 +5297,7 @@ static CUresult evaluation_249(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4674,8 +5308,8 @@ static CUresult evaluation_251(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4687,7 +5321,7 @@ static CUresult evaluation_253(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4698,8 +5332,8 @@ static CUresult evaluation_255(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4711,7 +5345,7 @@ static CUresult evaluation_260(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4722,8 +5356,8 @@ static CUresult evaluation_262(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4735,7 +5369,7 @@ static CUresult evaluation_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4746,8 +5380,8 @@ static CUresult evaluation_266(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4759,7 +5393,7 @@ static CUresult evaluation_268(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4770,8 +5404,8 @@ static CUresult evaluation_270(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4783,7 +5417,7 @@ static CUresult evaluation_272(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 660, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4794,8 +5428,8 @@ static CUresult evaluation_274(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4807,7 +5441,7 @@ static CUresult evaluation_276(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 663, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4818,8 +5452,8 @@ static CUresult evaluation_278(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4830,12 +5464,12 @@ static CUresult backward_0_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4847,7 +5481,7 @@ static CUresult backward_0_1(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .y = {at(c, 870, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4859,7 +5493,7 @@ static CUresult backward_0_2(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 870, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 871, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -4870,12 +5504,8 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 870, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 867, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170))};
-    r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 870, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
   }
   return r;
 }
@@ -4898,12 +5528,12 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4915,7 +5545,7 @@ static CUresult backward_0_6(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .y = {at(c, 873, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4927,35 +5557,31 @@ static CUresult backward_0_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 873, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 874, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.1.0.conv2d.weight_gradient
-static CUresult backward_0_8(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 873, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 864, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.1.ffn.0.bn.normalize.sums
+static CUresult backward_0_8(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 862, 4, 0), .dshift = at(c, 863, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.1.0.conv2d.weight_gradient
 static CUresult backward_0_9(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 862, 4, 0), .dshift = at(c, 863, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 873, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4967,7 +5593,7 @@ static CUresult backward_0_10(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .y = {at(c, 875, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 862, 4, 0), .dshift = at(c, 863, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4978,52 +5604,44 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 872, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 872, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.0.conv.conv2d.weight_gradient
+// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.proj.1.normalize.sums
 static CUresult backward_0_12(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 859, 4, 0), .dshift = at(c, 860, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.0.conv.conv2d.weight_gradient
+static CUresult backward_0_13(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 861, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p5.blocks.0.1.attn.proj.1.normalize.residual_gradient
-static CUresult backward_0_13(context *c, int lane) {
+static CUresult backward_0_14(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 876, e, 0), {0, 0, 0, 1}}, .a = {at(c, 872, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 16), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.proj.1.normalize.sums
-static CUresult backward_0_14(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 859, 4, 0), .dshift = at(c, 860, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 859, 4, 0), .dshift = at(c, 860, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5035,7 +5653,7 @@ static CUresult backward_0_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 64, 1}}, .y = {at(c, 877, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 859, 4, 0), .dshift = at(c, 860, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5046,52 +5664,44 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 877, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 878, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 877, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 878, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.proj.0.conv2d.weight_gradient
+// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.pe.1.normalize.sums
 static CUresult backward_0_17(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 877, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 856, 4, 0), .dshift = at(c, 857, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.proj.0.conv2d.weight_gradient
+static CUresult backward_0_18(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 858, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 877, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p5.blocks.0.1.attn.pe.1.normalize.residual_gradient
-static CUresult backward_0_18(context *c, int lane) {
+static CUresult backward_0_19(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 879, e, 0), {0, 0, 0, 1}}, .a = {at(c, 878, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 16), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.pe.1.normalize.sums
-static CUresult backward_0_19(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 856, 4, 0), .dshift = at(c, 857, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 856, 4, 0), .dshift = at(c, 857, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5103,7 +5713,7 @@ static CUresult backward_0_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 64, 1}}, .y = {at(c, 880, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 856, 4, 0), .dshift = at(c, 857, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5114,8 +5724,8 @@ static CUresult backward_0_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 880, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 881, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 880, e, 0), h * w / 16, 2 * w, 64, 1}, .dx.output = {at(c, 881, e, 64), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 190, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5126,12 +5736,8 @@ static CUresult backward_0_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 880, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 855, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_64_9_1_n, lane, 18, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 855, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 9, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5143,7 +5749,7 @@ static CUresult backward_0_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 879, e, 0), {h * w / 16, 0, 1, 64}}, .b = {at(c, 646, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 881, e, 64), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
   }
   return r;
 }
@@ -5155,7 +5761,7 @@ static CUresult backward_0_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 879, e, 0), {h * w / 16, 0, 64, 1}}, .b = {at(c, 644, e, 64), {h * w / 8, 0, 1, 128}}, .y = {at(c, 882, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -5179,7 +5785,7 @@ static CUresult backward_0_26(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 32), {h * w / 8, 0, 1, 128}}, .b = {at(c, 883, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 881, e, 0), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -5191,7 +5797,7 @@ static CUresult backward_0_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {h * w / 8, 0, 1, 128}}, .b = {at(c, 883, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 881, e, 32), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -5202,12 +5808,12 @@ static CUresult backward_0_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5219,7 +5825,7 @@ static CUresult backward_0_29(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .y = {at(c, 884, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5231,35 +5837,31 @@ static CUresult backward_0_30(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 884, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 876, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d.weight_gradient
-static CUresult backward_0_31(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 884, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 852, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.cv3.bn.normalize.sums
+static CUresult backward_0_31(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 850, 4, 0), .dshift = at(c, 851, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d.weight_gradient
 static CUresult backward_0_32(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 850, 4, 0), .dshift = at(c, 851, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 884, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5271,7 +5873,7 @@ static CUresult backward_0_33(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 64, 1}}, .y = {at(c, 885, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 850, 4, 0), .dshift = at(c, 851, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5283,7 +5885,7 @@ static CUresult backward_0_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 885, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 886, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -5294,12 +5896,8 @@ static CUresult backward_0_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 885, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 849, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 885, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5322,12 +5920,12 @@ static CUresult backward_0_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5339,7 +5937,7 @@ static CUresult backward_0_38(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .y = {at(c, 888, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5351,35 +5949,31 @@ static CUresult backward_0_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 889, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_40(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 846, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.normalize.sums
+static CUresult backward_0_40(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 844, 4, 0), .dshift = at(c, 845, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_41(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 844, 4, 0), .dshift = at(c, 845, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5391,7 +5985,7 @@ static CUresult backward_0_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 32, 1}}, .y = {at(c, 890, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 844, 4, 0), .dshift = at(c, 845, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5402,52 +5996,44 @@ static CUresult backward_0_43(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 887, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 887, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0)};
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d.weight_gradient
+// normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.sums
 static CUresult backward_0_44(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 841, 4, 0), .dshift = at(c, 842, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_45(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 843, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_45(context *c, int lane) {
+static CUresult backward_0_46(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 891, e, 0), {0, 0, 0, 1}}, .a = {at(c, 887, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 32}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 32), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_46(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 841, 4, 0), .dshift = at(c, 842, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 841, 4, 0), .dshift = at(c, 842, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5459,7 +6045,7 @@ static CUresult backward_0_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .y = {at(c, 892, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 841, 4, 0), .dshift = at(c, 842, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5471,35 +6057,31 @@ static CUresult backward_0_48(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 893, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_49(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 840, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_49(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 893, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 838, 4, 0), .dshift = at(c, 839, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_50(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 893, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 838, 4, 0), .dshift = at(c, 839, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5511,7 +6093,7 @@ static CUresult backward_0_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 893, e, 0), {0, 0, 32, 1}}, .y = {at(c, 894, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 838, 4, 0), .dshift = at(c, 839, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5523,91 +6105,83 @@ static CUresult backward_0_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 894, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 891, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_53(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 894, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 837, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.sums
-static CUresult backward_0_54(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.gradient
-static CUresult backward_0_55(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .y = {at(c, 895, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_56(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 871, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_57(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 834, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.cv1.bn.normalize.sums
+static CUresult backward_0_53(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 891, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 832, 4, 0), .dshift = at(c, 833, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_54(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 894, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_10(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.sums
+static CUresult backward_0_55(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.gradient
+static CUresult backward_0_56(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .y = {at(c, 895, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_57(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 871, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_58(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 891, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 832, 4, 0), .dshift = at(c, 833, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5619,7 +6193,7 @@ static CUresult backward_0_59(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 891, e, 0), {0, 0, 32, 1}}, .y = {at(c, 896, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 832, 4, 0), .dshift = at(c, 833, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5631,7 +6205,7 @@ static CUresult backward_0_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 871, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -5642,12 +6216,8 @@ static CUresult backward_0_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 831, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5658,12 +6228,12 @@ static CUresult backward_0_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5675,7 +6245,7 @@ static CUresult backward_0_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .y = {at(c, 897, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5687,7 +6257,7 @@ static CUresult backward_0_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 897, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 898, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -5698,12 +6268,8 @@ static CUresult backward_0_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 897, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 828, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170))};
-    r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 897, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
   }
   return r;
 }
@@ -5714,12 +6280,12 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5731,7 +6297,7 @@ static CUresult backward_0_67(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .y = {at(c, 899, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5743,35 +6309,35 @@ static CUresult backward_0_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 667, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.down_n4.conv.conv2d.weight_gradient
-static CUresult backward_0_69(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 825, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_32_9_57744_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 2, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p4.cv2.bn.normalize.sums
+static CUresult backward_0_69(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 667, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 823, 4, 0), .dshift = at(c, 824, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198))), .rows = (int32_t)(ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.down_n4.conv.conv2d.weight_gradient
 static CUresult backward_0_70(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 667, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 823, 4, 0), .dshift = at(c, 824, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113), 2, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 13, .entry = {{kept(c, lane), at(c, 867, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 864, 4, 0), 96, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 861, 4, 0), 128, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 858, 4, 0), 160, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 852, 4, 0), 176, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 849, 4, 0), 208, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 846, 4, 0), 224, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 843, 4, 0), 260, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 840, 4, 0), 296, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 837, 4, 0), 332, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 831, 4, 0), 368, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 828, 4, 0), 376, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 825, 4, 0), 472, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 616, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5783,7 +6349,7 @@ static CUresult backward_0_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 667, e, 0), {0, 0, 64, 1}}, .y = {at(c, 900, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 823, 4, 0), .dshift = at(c, 824, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5795,7 +6361,7 @@ static CUresult backward_0_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 900, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 901, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5806,12 +6372,8 @@ static CUresult backward_0_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 900, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 822, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
-    r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 900, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5834,12 +6396,12 @@ static CUresult backward_0_75(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5851,7 +6413,7 @@ static CUresult backward_0_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .y = {at(c, 902, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5863,35 +6425,31 @@ static CUresult backward_0_77(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 902, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 903, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_78(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 902, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 819, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p4.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_78(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 903, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 817, 4, 0), .dshift = at(c, 818, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p4.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_79(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 903, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 817, 4, 0), .dshift = at(c, 818, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 902, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5903,7 +6461,7 @@ static CUresult backward_0_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 903, e, 0), {0, 0, 32, 1}}, .y = {at(c, 904, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 817, 4, 0), .dshift = at(c, 818, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5915,7 +6473,7 @@ static CUresult backward_0_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 904, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 901, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5926,12 +6484,8 @@ static CUresult backward_0_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 904, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 816, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 904, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5942,12 +6496,12 @@ static CUresult backward_0_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5959,7 +6513,7 @@ static CUresult backward_0_84(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .y = {at(c, 905, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5971,7 +6525,7 @@ static CUresult backward_0_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 906, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5982,12 +6536,8 @@ static CUresult backward_0_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 813, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
-    r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5998,12 +6548,12 @@ static CUresult backward_0_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6015,7 +6565,7 @@ static CUresult backward_0_88(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .y = {at(c, 907, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6027,35 +6577,31 @@ static CUresult backward_0_89(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 907, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 666, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.down_n3.conv.conv2d.weight_gradient
-static CUresult backward_0_90(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 907, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 810, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_32_32_3_2_1_64_32_9_29520_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p3.cv2.bn.normalize.sums
+static CUresult backward_0_90(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 666, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 808, 4, 0), .dshift = at(c, 809, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.down_n3.conv.conv2d.weight_gradient
 static CUresult backward_0_91(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 666, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 808, 4, 0), .dshift = at(c, 809, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 907, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_19(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6067,7 +6613,7 @@ static CUresult backward_0_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 666, e, 0), {0, 0, 32, 1}}, .y = {at(c, 908, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 808, 4, 0), .dshift = at(c, 809, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6079,7 +6625,7 @@ static CUresult backward_0_93(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 908, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 909, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6090,12 +6636,12 @@ static CUresult backward_0_94(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 908, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 908, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_48_32_1_1_1_32_48, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 807, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730))};
-    r = launch(c, k_weight_gradient_reduce_48_32_1_1_n, lane, 48, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 6, .entry = {{kept(c, lane), at(c, 822, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 819, 4, 0), 48, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 816, 4, 0), 120, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 813, 4, 0), 192, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 810, 4, 0), 240, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 807, 4, 0), 312, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730)), 1536, 48, 32, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 360, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6118,12 +6664,12 @@ static CUresult backward_0_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6135,7 +6681,7 @@ static CUresult backward_0_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .y = {at(c, 910, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6147,35 +6693,31 @@ static CUresult backward_0_98(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 910, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 911, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p3.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_99(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 910, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 804, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p3.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_99(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 911, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 802, 4, 0), .dshift = at(c, 803, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p3.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_100(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 911, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 802, 4, 0), .dshift = at(c, 803, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 910, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6187,7 +6729,7 @@ static CUresult backward_0_101(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 911, e, 0), {0, 0, 16, 1}}, .y = {at(c, 912, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 802, 4, 0), .dshift = at(c, 803, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6199,7 +6741,7 @@ static CUresult backward_0_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 909, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6210,12 +6752,8 @@ static CUresult backward_0_103(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 801, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6226,12 +6764,12 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6243,7 +6781,7 @@ static CUresult backward_0_105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .y = {at(c, 913, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6255,7 +6793,7 @@ static CUresult backward_0_106(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 914, e, 0), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_32_1_1_1_64_128_2_4_29184_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6266,12 +6804,8 @@ static CUresult backward_0_107(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 798, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024))};
-    r = launch(c, k_weight_gradient_reduce_128_32_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_23(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6294,12 +6828,12 @@ static CUresult backward_0_109(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6311,7 +6845,7 @@ static CUresult backward_0_110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .y = {at(c, 915, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6323,7 +6857,7 @@ static CUresult backward_0_111(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 915, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 916, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6334,12 +6868,8 @@ static CUresult backward_0_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 915, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 795, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
-    r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 915, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6350,12 +6880,12 @@ static CUresult backward_0_113(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6367,7 +6897,7 @@ static CUresult backward_0_114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .y = {at(c, 917, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6379,7 +6909,7 @@ static CUresult backward_0_115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 917, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 918, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6390,12 +6920,12 @@ static CUresult backward_0_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 917, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 917, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_25(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 792, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096))};
-    r = launch(c, k_weight_gradient_reduce_32_32_1_1_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 804, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 801, 4, 0), 72, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 798, 4, 0), 144, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024)), 4096, 128, 32, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 795, 4, 0), 272, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 792, 4, 0), 320, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), 1024, 32, 32, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 328, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6418,12 +6948,12 @@ static CUresult backward_0_118(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6435,7 +6965,7 @@ static CUresult backward_0_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .y = {at(c, 920, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6447,35 +6977,31 @@ static CUresult backward_0_120(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 921, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_121(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 789, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.blocks.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_121(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 787, 4, 0), .dshift = at(c, 788, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_122(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 787, 4, 0), .dshift = at(c, 788, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6487,7 +7013,7 @@ static CUresult backward_0_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 16, 1}}, .y = {at(c, 922, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 787, 4, 0), .dshift = at(c, 788, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6499,91 +7025,83 @@ static CUresult backward_0_124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 922, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 919, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_125(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 922, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 786, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.top_down_p4.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_126(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient neck.top_down_p4.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_127(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .y = {at(c, 923, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_128(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 916, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_129(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 783, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_125(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 781, 4, 0), .dshift = at(c, 782, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_126(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 922, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_27(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce neck.top_down_p4.blocks.0.cv2.bn.normalize.sums
+static CUresult backward_0_127(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient neck.top_down_p4.blocks.0.cv2.bn.normalize.gradient
+static CUresult backward_0_128(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .y = {at(c, 923, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_129(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 916, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_130(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 781, 4, 0), .dshift = at(c, 782, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6595,7 +7113,7 @@ static CUresult backward_0_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 16, 1}}, .y = {at(c, 924, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 781, 4, 0), .dshift = at(c, 782, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6607,7 +7125,7 @@ static CUresult backward_0_132(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 916, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6618,12 +7136,8 @@ static CUresult backward_0_133(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 780, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6634,12 +7148,12 @@ static CUresult backward_0_134(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6651,7 +7165,7 @@ static CUresult backward_0_135(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .y = {at(c, 925, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6663,7 +7177,7 @@ static CUresult backward_0_136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 925, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 926, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 132), 2, 1, 256, &a);
   }
   return r;
 }
@@ -6674,12 +7188,8 @@ static CUresult backward_0_137(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 925, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341), 3, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 777, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341))};
-    r = launch(c, k_weight_gradient_reduce_192_64_1_1_n, lane, 384, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 925, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_30(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341), 3, 1, 128, &a);
   }
   return r;
 }
@@ -6702,12 +7212,12 @@ static CUresult backward_0_139(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6719,7 +7229,7 @@ static CUresult backward_0_140(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .y = {at(c, 927, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6731,7 +7241,7 @@ static CUresult backward_0_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 927, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 928, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6742,12 +7252,8 @@ static CUresult backward_0_142(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 927, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 774, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 927, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_31(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6782,12 +7288,12 @@ static CUresult backward_0_145(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6799,7 +7305,7 @@ static CUresult backward_0_146(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .y = {at(c, 931, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6811,35 +7317,31 @@ static CUresult backward_0_147(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 932, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.1.0.conv2d.weight_gradient
-static CUresult backward_0_148(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 771, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.attn_p5.blocks.0.ffn.0.bn.normalize.sums
+static CUresult backward_0_148(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 769, 4, 0), .dshift = at(c, 770, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.1.0.conv2d.weight_gradient
 static CUresult backward_0_149(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 769, 4, 0), .dshift = at(c, 770, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_32(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6851,7 +7353,7 @@ static CUresult backward_0_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 128, 1}}, .y = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 769, 4, 0), .dshift = at(c, 770, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6862,52 +7364,44 @@ static CUresult backward_0_151(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 930, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 930, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.0.conv.conv2d.weight_gradient
+// normalize_reduce backbone.attn_p5.blocks.0.attn.proj.1.normalize.sums
 static CUresult backward_0_152(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 766, 4, 0), .dshift = at(c, 767, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.0.conv.conv2d.weight_gradient
+static CUresult backward_0_153(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 768, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_33(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
 
 // copy backbone.attn_p5.blocks.0.attn.proj.1.normalize.residual_gradient
-static CUresult backward_0_153(context *c, int lane) {
+static CUresult backward_0_154(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 929, e, 64), {0, 0, 128, 1}}, .a = {at(c, 930, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 1024) * 64, 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.attn_p5.blocks.0.attn.proj.1.normalize.sums
-static CUresult backward_0_154(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 766, 4, 0), .dshift = at(c, 767, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 766, 4, 0), .dshift = at(c, 767, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6919,7 +7413,7 @@ static CUresult backward_0_155(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 64, 1}}, .y = {at(c, 934, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 766, 4, 0), .dshift = at(c, 767, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6930,52 +7424,44 @@ static CUresult backward_0_156(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 934, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 935, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 934, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 935, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient backbone.attn_p5.blocks.0.attn.proj.0.conv2d.weight_gradient
+// normalize_reduce backbone.attn_p5.blocks.0.attn.pe.1.normalize.sums
 static CUresult backward_0_157(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 934, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 763, 4, 0), .dshift = at(c, 764, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.blocks.0.attn.proj.0.conv2d.weight_gradient
+static CUresult backward_0_158(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 765, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 934, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_34(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
 
 // copy backbone.attn_p5.blocks.0.attn.pe.1.normalize.residual_gradient
-static CUresult backward_0_158(context *c, int lane) {
+static CUresult backward_0_159(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 936, e, 0), {0, 0, 0, 1}}, .a = {at(c, 935, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 16), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.attn_p5.blocks.0.attn.pe.1.normalize.sums
-static CUresult backward_0_159(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 763, 4, 0), .dshift = at(c, 764, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 763, 4, 0), .dshift = at(c, 764, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6987,7 +7473,7 @@ static CUresult backward_0_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 64, 1}}, .y = {at(c, 937, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 763, 4, 0), .dshift = at(c, 764, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6998,8 +7484,8 @@ static CUresult backward_0_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 937, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 938, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 937, e, 0), h * w / 16, 2 * w, 64, 1}, .dx.output = {at(c, 938, e, 64), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 97, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7010,12 +7496,8 @@ static CUresult backward_0_162(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 937, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 762, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_64_9_1_n, lane, 18, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 762, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 9, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7027,7 +7509,7 @@ static CUresult backward_0_163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 936, e, 0), {h * w / 16, 0, 1, 64}}, .b = {at(c, 528, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 938, e, 64), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
   }
   return r;
 }
@@ -7039,7 +7521,7 @@ static CUresult backward_0_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 936, e, 0), {h * w / 16, 0, 64, 1}}, .b = {at(c, 526, e, 64), {h * w / 8, 0, 1, 128}}, .y = {at(c, 939, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -7063,7 +7545,7 @@ static CUresult backward_0_166(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 32), {h * w / 8, 0, 1, 128}}, .b = {at(c, 940, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 938, e, 0), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -7075,7 +7557,7 @@ static CUresult backward_0_167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 8, 0, 1, 128}}, .b = {at(c, 940, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 938, e, 32), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -7086,12 +7568,12 @@ static CUresult backward_0_168(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7103,7 +7585,7 @@ static CUresult backward_0_169(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .y = {at(c, 941, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7115,7 +7597,7 @@ static CUresult backward_0_170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 929, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
 }
@@ -7126,12 +7608,8 @@ static CUresult backward_0_171(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 759, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_35(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7142,12 +7620,12 @@ static CUresult backward_0_172(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7159,7 +7637,7 @@ static CUresult backward_0_173(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .y = {at(c, 942, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7170,52 +7648,44 @@ static CUresult backward_0_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 943, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 943, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 515, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient backbone.attn_p5.cv1.conv.conv2d.weight_gradient
+// normalize_reduce backbone.sppf.cv2.bn.normalize.sums
 static CUresult backward_0_175(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 754, 4, 0), .dshift = at(c, 755, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_176(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 756, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_36(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
 
 // copy backbone.sppf.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_176(context *c, int lane) {
+static CUresult backward_0_177(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 944, e, 0), {0, 0, 0, 1}}, .a = {at(c, 943, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 8}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 8), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.sppf.cv2.bn.normalize.sums
-static CUresult backward_0_177(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 754, 4, 0), .dshift = at(c, 755, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 754, 4, 0), .dshift = at(c, 755, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7227,7 +7697,7 @@ static CUresult backward_0_178(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 128, 1}}, .y = {at(c, 945, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 754, 4, 0), .dshift = at(c, 755, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7239,7 +7709,7 @@ static CUresult backward_0_179(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 945, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7250,12 +7720,12 @@ static CUresult backward_0_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 945, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 945, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_37(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 753, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
-    r = launch(c, k_weight_gradient_reduce_256_128_1_1_n, lane, 1024, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 11, .entry = {{kept(c, lane), at(c, 789, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_27(n, h, w), at(c, 786, 4, 0), 18, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 780, 4, 0), 36, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_30(n, h, w), at(c, 777, 4, 0), 40, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341)), 12288, 192, 64, 1, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 774, 4, 0), 136, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_32(n, h, w), at(c, 771, 4, 0), 200, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_33(n, h, w), at(c, 768, 4, 0), 232, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_34(n, h, w), at(c, 765, 4, 0), 264, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_35(n, h, w), at(c, 759, 4, 0), 280, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_36(n, h, w), at(c, 756, 4, 0), 312, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_37(n, h, w), at(c, 753, 4, 0), 376, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), 32768, 256, 128, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 504, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7302,12 +7772,12 @@ static CUresult backward_0_184(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7319,7 +7789,7 @@ static CUresult backward_0_185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .y = {at(c, 947, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7331,35 +7801,31 @@ static CUresult backward_0_186(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 947, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 944, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 219136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.sppf.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_187(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 947, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 750, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.cv2.bn.normalize.sums
+static CUresult backward_0_187(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 748, 4, 0), .dshift = at(c, 749, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.sppf.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_188(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 748, 4, 0), .dshift = at(c, 749, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 947, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7371,7 +7837,7 @@ static CUresult backward_0_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .y = {at(c, 948, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 748, 4, 0), .dshift = at(c, 749, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7383,7 +7849,7 @@ static CUresult backward_0_190(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 948, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 949, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -7394,12 +7860,8 @@ static CUresult backward_0_191(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 948, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 747, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170))};
-    r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 948, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_39(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
   }
   return r;
 }
@@ -7410,12 +7872,12 @@ static CUresult backward_0_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7427,7 +7889,7 @@ static CUresult backward_0_193(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .y = {at(c, 950, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7439,7 +7901,7 @@ static CUresult backward_0_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 950, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 951, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -7450,12 +7912,8 @@ static CUresult backward_0_195(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 950, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 744, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 950, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_40(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7478,12 +7936,12 @@ static CUresult backward_0_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7495,7 +7953,7 @@ static CUresult backward_0_198(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .y = {at(c, 953, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7507,35 +7965,31 @@ static CUresult backward_0_199(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 953, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 954, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_200(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 953, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 741, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.blocks.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_200(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 954, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 739, 4, 0), .dshift = at(c, 740, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_201(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 954, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 739, 4, 0), .dshift = at(c, 740, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 953, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_41(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7547,7 +8001,7 @@ static CUresult backward_0_202(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 954, e, 0), {0, 0, 32, 1}}, .y = {at(c, 955, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 739, 4, 0), .dshift = at(c, 740, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7559,91 +8013,83 @@ static CUresult backward_0_203(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 955, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 952, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_204(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 955, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 738, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.stage_p5.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_205(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient backbone.stage_p5.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_206(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .y = {at(c, 956, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_207(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 949, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_208(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 735, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_204(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 733, 4, 0), .dshift = at(c, 734, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_205(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 955, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_42(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce backbone.stage_p5.blocks.0.cv2.bn.normalize.sums
+static CUresult backward_0_206(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient backbone.stage_p5.blocks.0.cv2.bn.normalize.gradient
+static CUresult backward_0_207(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .y = {at(c, 956, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_208(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 949, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_209(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 733, 4, 0), .dshift = at(c, 734, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_29(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7655,7 +8101,7 @@ static CUresult backward_0_210(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 32, 1}}, .y = {at(c, 957, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 733, 4, 0), .dshift = at(c, 734, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7667,7 +8113,7 @@ static CUresult backward_0_211(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 949, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 167936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -7678,12 +8124,8 @@ static CUresult backward_0_212(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 732, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_43(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7694,12 +8136,12 @@ static CUresult backward_0_213(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7711,7 +8153,7 @@ static CUresult backward_0_214(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .y = {at(c, 958, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7723,35 +8165,31 @@ static CUresult backward_0_215(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 958, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 959, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_216(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 958, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 729, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p5.bn.normalize.sums
+static CUresult backward_0_216(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 959, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 727, 4, 0), .dshift = at(c, 728, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_217(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 959, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 727, 4, 0), .dshift = at(c, 728, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 958, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_45(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7763,7 +8201,7 @@ static CUresult backward_0_218(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 959, e, 0), {0, 0, 128, 1}}, .y = {at(c, 960, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 727, 4, 0), .dshift = at(c, 728, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7775,35 +8213,31 @@ static CUresult backward_0_219(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 960, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 926, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p5.conv.conv2d.weight_gradient
-static CUresult backward_0_220(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 960, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56), 2, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 726, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56))};
-    r = launch(c, k_weight_gradient_reduce_64_128_9_1_n, lane, 2304, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_64_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 2, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.cv2.bn.normalize.sums
+static CUresult backward_0_220(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 926, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 724, 4, 0), .dshift = at(c, 725, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198))), .rows = (int32_t)(ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p5.conv.conv2d.weight_gradient
 static CUresult backward_0_221(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 926, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 724, 4, 0), .dshift = at(c, 725, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 960, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_46(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_128_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7815,7 +8249,7 @@ static CUresult backward_0_222(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 926, e, 128), {0, 0, 192, 1}}, .y = {at(c, 961, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 724, 4, 0), .dshift = at(c, 725, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7827,7 +8261,7 @@ static CUresult backward_0_223(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 961, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 962, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7838,12 +8272,12 @@ static CUresult backward_0_224(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 961, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 961, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_47(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 723, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
-    r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 9, .entry = {{kept(c, lane), at(c, 750, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 747, 4, 0), 32, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_40(n, h, w), at(c, 744, 4, 0), 128, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_41(n, h, w), at(c, 741, 4, 0), 144, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_42(n, h, w), at(c, 738, 4, 0), 180, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_43(n, h, w), at(c, 732, 4, 0), 216, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_45(n, h, w), at(c, 729, 4, 0), 224, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_46(n, h, w), at(c, 726, 4, 0), 288, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56)), 73728, 64, 128, 9, 0}, {kept(c, lane) + kept_47(n, h, w), at(c, 723, 4, 0), 576, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 624, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7854,12 +8288,12 @@ static CUresult backward_0_225(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7871,7 +8305,7 @@ static CUresult backward_0_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .y = {at(c, 963, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7883,7 +8317,7 @@ static CUresult backward_0_227(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 963, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 964, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7894,12 +8328,8 @@ static CUresult backward_0_228(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 963, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 720, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096))};
-    r = launch(c, k_weight_gradient_reduce_32_32_1_1_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 963, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7922,12 +8352,12 @@ static CUresult backward_0_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7939,7 +8369,7 @@ static CUresult backward_0_231(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .y = {at(c, 966, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7951,35 +8381,31 @@ static CUresult backward_0_232(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 966, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 967, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_233(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 966, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 717, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.blocks.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_233(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 967, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 715, 4, 0), .dshift = at(c, 716, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_234(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 967, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 715, 4, 0), .dshift = at(c, 716, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 966, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_49(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7991,7 +8417,7 @@ static CUresult backward_0_235(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 967, e, 0), {0, 0, 16, 1}}, .y = {at(c, 968, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 715, 4, 0), .dshift = at(c, 716, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8003,91 +8429,87 @@ static CUresult backward_0_236(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 968, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 965, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_237(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 968, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 714, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.stage_p4.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_238(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient backbone.stage_p4.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_239(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .y = {at(c, 969, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_240(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 962, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_241(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 711, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_237(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 709, 4, 0), .dshift = at(c, 710, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_238(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 968, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_50(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce backbone.stage_p4.blocks.0.cv2.bn.normalize.sums
+static CUresult backward_0_239(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient backbone.stage_p4.blocks.0.cv2.bn.normalize.gradient
+static CUresult backward_0_240(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .y = {at(c, 969, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_241(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 962, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_242(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 709, 4, 0), .dshift = at(c, 710, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_44(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 834, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 783, 4, 0), 8, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 735, 4, 0), 12, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 711, 4, 0), 20, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 24, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8099,7 +8521,7 @@ static CUresult backward_0_243(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 16, 1}}, .y = {at(c, 970, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 709, 4, 0), .dshift = at(c, 710, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8111,7 +8533,7 @@ static CUresult backward_0_244(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 962, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8122,12 +8544,8 @@ static CUresult backward_0_245(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 708, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_51(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8138,12 +8556,12 @@ static CUresult backward_0_246(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8155,7 +8573,7 @@ static CUresult backward_0_247(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .y = {at(c, 971, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8167,35 +8585,31 @@ static CUresult backward_0_248(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 971, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 972, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_249(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 971, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 705, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p4.bn.normalize.sums
+static CUresult backward_0_249(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 972, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 703, 4, 0), .dshift = at(c, 704, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_250(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 972, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 703, 4, 0), .dshift = at(c, 704, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 971, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_53(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8207,7 +8621,7 @@ static CUresult backward_0_251(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 972, e, 0), {0, 0, 64, 1}}, .y = {at(c, 973, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 703, 4, 0), .dshift = at(c, 704, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8219,35 +8633,35 @@ static CUresult backward_0_252(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 973, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 914, e, 64), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p4.conv.conv2d.weight_gradient
-static CUresult backward_0_253(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 973, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 702, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p3.cv2.bn.normalize.sums
+static CUresult backward_0_253(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 914, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 700, 4, 0), .dshift = at(c, 701, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p4.conv.conv2d.weight_gradient
 static CUresult backward_0_254(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 914, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 700, 4, 0), .dshift = at(c, 701, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 973, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_54(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113), 2, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 6, .entry = {{kept(c, lane), at(c, 720, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_49(n, h, w), at(c, 717, 4, 0), 8, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_50(n, h, w), at(c, 714, 4, 0), 26, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_51(n, h, w), at(c, 708, 4, 0), 44, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_53(n, h, w), at(c, 705, 4, 0), 48, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_54(n, h, w), at(c, 702, 4, 0), 80, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 368, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8259,7 +8673,7 @@ static CUresult backward_0_255(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 914, e, 64), {0, 0, 128, 1}}, .y = {at(c, 974, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 700, 4, 0), .dshift = at(c, 701, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8271,7 +8685,7 @@ static CUresult backward_0_256(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 974, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 975, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 20992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8282,12 +8696,8 @@ static CUresult backward_0_257(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 974, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 699, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365))};
-    r = launch(c, k_weight_gradient_reduce_48_64_1_1_n, lane, 96, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 974, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_48_64_1_1_1_64_48, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8310,12 +8720,12 @@ static CUresult backward_0_259(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8327,7 +8737,7 @@ static CUresult backward_0_260(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .y = {at(c, 976, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8339,35 +8749,31 @@ static CUresult backward_0_261(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 976, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 977, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p3.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_262(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 976, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 696, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p3.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_262(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 977, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 694, 4, 0), .dshift = at(c, 695, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p3.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_263(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 977, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 694, 4, 0), .dshift = at(c, 695, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 976, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_56(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8379,7 +8785,7 @@ static CUresult backward_0_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 977, e, 0), {0, 0, 16, 1}}, .y = {at(c, 978, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 694, 4, 0), .dshift = at(c, 695, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8391,7 +8797,7 @@ static CUresult backward_0_265(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 978, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 975, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8402,12 +8808,8 @@ static CUresult backward_0_266(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 978, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 693, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 978, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_57(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8418,12 +8820,12 @@ static CUresult backward_0_267(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8435,7 +8837,7 @@ static CUresult backward_0_268(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .y = {at(c, 979, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8447,35 +8849,31 @@ static CUresult backward_0_269(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 979, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p3.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_270(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 979, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 690, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096))};
-    r = launch(c, k_weight_gradient_reduce_32_32_1_1_n, lane, 32, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p3.bn.normalize.sums
+static CUresult backward_0_270(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 980, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 688, 4, 0), .dshift = at(c, 689, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p3.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_271(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 980, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 688, 4, 0), .dshift = at(c, 689, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 979, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_58(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8487,7 +8885,7 @@ static CUresult backward_0_272(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 980, e, 0), {0, 0, 32, 1}}, .y = {at(c, 981, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 688, 4, 0), .dshift = at(c, 689, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8499,35 +8897,35 @@ static CUresult backward_0_273(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 982, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p3.conv.conv2d.weight_gradient
-static CUresult backward_0_274(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 687, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_32_32_3_2_1_128_32_9_35280_n_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p2.cv2.bn.normalize.sums
+static CUresult backward_0_274(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 982, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 685, 4, 0), .dshift = at(c, 686, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p3.conv.conv2d.weight_gradient
 static CUresult backward_0_275(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 982, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 685, 4, 0), .dshift = at(c, 686, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_59(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 699, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), 3072, 48, 64, 1, 0}, {kept(c, lane) + kept_56(n, h, w), at(c, 696, 4, 0), 96, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_57(n, h, w), at(c, 693, 4, 0), 168, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_58(n, h, w), at(c, 690, 4, 0), 240, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_59(n, h, w), at(c, 687, 4, 0), 272, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), 9216, 32, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 560, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8539,7 +8937,7 @@ static CUresult backward_0_276(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 982, e, 0), {0, 0, 32, 1}}, .y = {at(c, 983, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 685, 4, 0), .dshift = at(c, 686, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8551,7 +8949,7 @@ static CUresult backward_0_277(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 983, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 984, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8562,12 +8960,8 @@ static CUresult backward_0_278(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 983, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 684, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461))};
-    r = launch(c, k_weight_gradient_reduce_24_32_1_1_n, lane, 24, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 983, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_24_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8590,12 +8984,12 @@ static CUresult backward_0_280(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e, lane, smaller(ceiling(n * h * w / 16, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_8, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8607,7 +9001,7 @@ static CUresult backward_0_281(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .y = {at(c, 985, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8619,35 +9013,31 @@ static CUresult backward_0_282(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 985, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 986, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p2.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_283(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 985, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 681, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281))};
-    r = launch(c, k_weight_gradient_reduce_8_8_9_1_n, lane, 18, 1, 1, 256, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_y, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p2.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_284(context *c, int lane) {
+static CUresult backward_0_283(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_8, lane, 1, 1, 1, 256, &a);
+    r = launch(c, k_normalize_reduce_finish, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p2.blocks.0.cv2.conv.conv2d.weight_gradient
+static CUresult backward_0_284(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 985, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = kept(c, lane) + kept_61(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8659,7 +9049,7 @@ static CUresult backward_0_285(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 8, 1}}, .y = {at(c, 987, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8671,7 +9061,7 @@ static CUresult backward_0_286(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 987, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 984, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 2816 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8682,12 +9072,8 @@ static CUresult backward_0_287(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 987, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 678, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281))};
-    r = launch(c, k_weight_gradient_reduce_8_8_9_1_n, lane, 18, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 987, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = kept(c, lane) + kept_62(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8698,12 +9084,12 @@ static CUresult backward_0_288(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 16, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8715,7 +9101,7 @@ static CUresult backward_0_289(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .y = {at(c, 988, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8727,35 +9113,31 @@ static CUresult backward_0_290(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 988, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p2.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_291(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 988, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 675, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384))};
-    r = launch(c, k_weight_gradient_reduce_16_16_1_1_n, lane, 8, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p2.bn.normalize.sums
+static CUresult backward_0_291(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 989, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p2.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_292(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 989, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 988, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_63(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8767,7 +9149,7 @@ static CUresult backward_0_293(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 989, e, 0), {0, 0, 16, 1}}, .y = {at(c, 990, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8779,35 +9161,35 @@ static CUresult backward_0_294(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 991, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .below = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p2.conv.conv2d.weight_gradient
-static CUresult backward_0_295(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .dy = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 672, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640))};
-    r = launch(c, k_weight_gradient_reduce_8_16_9_1_n, lane, 36, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_8_16_3_2_1_128_16_9_14256_n_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stem.bn.normalize.sums
+static CUresult backward_0_295(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 991, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 670, 4, 0), .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512))), .rows = (int32_t)(ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p2.conv.conv2d.weight_gradient
 static CUresult backward_0_296(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 991, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 670, 4, 0), .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_8, lane, 1, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .dy = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_64(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_8_16_3_2_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 684, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461)), 768, 24, 32, 1, 0}, {kept(c, lane) + kept_61(n, h, w), at(c, 681, 4, 0), 24, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), 576, 8, 8, 9, 0}, {kept(c, lane) + kept_62(n, h, w), at(c, 678, 4, 0), 42, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), 576, 8, 8, 9, 0}, {kept(c, lane) + kept_63(n, h, w), at(c, 675, 4, 0), 60, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_64(n, h, w), at(c, 672, 4, 0), 68, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), 1152, 8, 16, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 104, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8819,7 +9201,7 @@ static CUresult backward_0_297(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 991, e, 0), {0, 0, 8, 1}}, .y = {at(c, 992, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 670, 4, 0), .dshift = at(c, 671, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 4, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 4, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8830,18 +9212,18 @@ static CUresult backward_0_298(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 992, e, 0), 2 * h * w, 4 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 992, e, 0), 2 * h * w, 4 * w, 8, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
+    r = launch(c, k_weight_gradient_narrow_e_shape_3_8_3_2_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 669, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418))};
-    r = launch(c, k_weight_gradient_reduce_27_8_1_1_n, lane, 7, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 669, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418)), 216, 27, 8, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 7, 1, 1, 256, &a);
   }
   return r;
 }
 
-static CUresult images(context *c, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w) {
-  const struct reprise_images_arguments a = {.pixels = pixels, .map = {map, stride[0], stride[2], stride[3], stride[1]}, .batch = (int32_t)n, .height = (int32_t)h, .width = (int32_t)w};
+static CUresult images(context *c, CUdeviceptr jitter, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w) {
+  const struct reprise_images_arguments a = {.jitter = jitter, .pixels = pixels, .map = {map, stride[0], stride[2], stride[3], stride[1]}, .batch = (int32_t)n, .height = (int32_t)h, .width = (int32_t)w};
   return launch(c, k_write_images_e, 0, ceiling(n * h * w, 256), 1, 1, 256, &a);
 }
 
@@ -9488,14 +9870,14 @@ static const struct reprise_step steps_forward_evaluation[] = {
 
 // The backward pass with cotangents for n3, n4, n5.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 4, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
     {reprise_launch, 0, 1, backward_0_1},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 2, backward_0_2},
     {reprise_signal, 0, 1, NULL},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 3, backward_0_3},
+    {reprise_wait, 8, 0, NULL},
+    {reprise_launch, 8, 3, backward_0_3},
     {reprise_launch, 0, 4, backward_0_4},
     {reprise_signal, 0, 3, NULL},
     {reprise_wait, 1, 1, NULL},
@@ -9503,640 +9885,535 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 1, 6, backward_0_6},
     {reprise_signal, 1, 2, NULL},
     {reprise_launch, 1, 7, backward_0_7},
-    {reprise_wait, 0, 2, NULL},
-    {reprise_launch, 0, 8, backward_0_8},
-    {reprise_launch, 1, 9, backward_0_9},
+    {reprise_launch, 1, 8, backward_0_8},
+    {reprise_wait, 8, 2, NULL},
+    {reprise_launch, 8, 9, backward_0_9},
+    {reprise_signal, 8, 30, NULL},
     {reprise_launch, 1, 10, backward_0_10},
     {reprise_signal, 1, 4, NULL},
     {reprise_wait, 1, 3, NULL},
     {reprise_launch, 1, 11, backward_0_11},
     {reprise_signal, 1, 5, NULL},
-    {reprise_wait, 0, 4, NULL},
-    {reprise_launch, 0, 12, backward_0_12},
-    {reprise_launch, 1, 13, backward_0_13},
+    {reprise_launch, 1, 12, backward_0_12},
+    {reprise_wait, 8, 4, NULL},
+    {reprise_launch, 8, 13, backward_0_13},
     {reprise_wait, 0, 5, NULL},
     {reprise_launch, 0, 14, backward_0_14},
-    {reprise_launch, 0, 15, backward_0_15},
-    {reprise_signal, 0, 6, NULL},
-    {reprise_launch, 0, 16, backward_0_16},
-    {reprise_signal, 0, 7, NULL},
-    {reprise_wait, 1, 6, NULL},
+    {reprise_launch, 1, 15, backward_0_15},
+    {reprise_signal, 1, 6, NULL},
+    {reprise_launch, 1, 16, backward_0_16},
+    {reprise_signal, 1, 7, NULL},
     {reprise_launch, 1, 17, backward_0_17},
-    {reprise_launch, 0, 18, backward_0_18},
-    {reprise_signal, 0, 9, NULL},
-    {reprise_wait, 1, 7, NULL},
-    {reprise_launch, 1, 19, backward_0_19},
+    {reprise_wait, 8, 6, NULL},
+    {reprise_launch, 8, 18, backward_0_18},
+    {reprise_wait, 0, 7, NULL},
+    {reprise_launch, 0, 19, backward_0_19},
+    {reprise_signal, 0, 8, NULL},
     {reprise_launch, 1, 20, backward_0_20},
-    {reprise_signal, 1, 8, NULL},
     {reprise_launch, 1, 21, backward_0_21},
-    {reprise_wait, 0, 8, NULL},
-    {reprise_launch, 0, 22, backward_0_22},
-    {reprise_wait, 1, 9, NULL},
+    {reprise_launch, 1, 22, backward_0_22},
+    {reprise_wait, 1, 8, NULL},
     {reprise_launch, 1, 23, backward_0_23},
-    {reprise_signal, 1, 11, NULL},
+    {reprise_signal, 1, 10, NULL},
+    {reprise_launch, 0, 24, backward_0_24},
+    {reprise_launch, 0, 25, backward_0_25},
+    {reprise_signal, 0, 9, NULL},
+    {reprise_launch, 0, 26, backward_0_26},
     {reprise_wait, 2, 9, NULL},
-    {reprise_launch, 2, 24, backward_0_24},
-    {reprise_launch, 2, 25, backward_0_25},
-    {reprise_signal, 2, 10, NULL},
-    {reprise_launch, 2, 26, backward_0_26},
-    {reprise_signal, 2, 12, NULL},
+    {reprise_launch, 2, 27, backward_0_27},
+    {reprise_signal, 2, 11, NULL},
     {reprise_wait, 0, 10, NULL},
-    {reprise_launch, 0, 27, backward_0_27},
     {reprise_wait, 0, 11, NULL},
-    {reprise_wait, 0, 12, NULL},
     {reprise_launch, 0, 28, backward_0_28},
     {reprise_launch, 0, 29, backward_0_29},
-    {reprise_signal, 0, 13, NULL},
+    {reprise_signal, 0, 12, NULL},
     {reprise_launch, 0, 30, backward_0_30},
-    {reprise_wait, 2, 13, NULL},
-    {reprise_launch, 2, 31, backward_0_31},
-    {reprise_launch, 0, 32, backward_0_32},
+    {reprise_launch, 0, 31, backward_0_31},
+    {reprise_wait, 8, 12, NULL},
+    {reprise_launch, 8, 32, backward_0_32},
+    {reprise_signal, 8, 37, NULL},
     {reprise_launch, 0, 33, backward_0_33},
-    {reprise_signal, 0, 14, NULL},
+    {reprise_signal, 0, 13, NULL},
     {reprise_launch, 0, 34, backward_0_34},
-    {reprise_signal, 0, 15, NULL},
-    {reprise_wait, 2, 14, NULL},
-    {reprise_launch, 2, 35, backward_0_35},
+    {reprise_signal, 0, 14, NULL},
+    {reprise_wait, 8, 13, NULL},
+    {reprise_launch, 8, 35, backward_0_35},
+    {reprise_signal, 8, 45, NULL},
     {reprise_launch, 0, 36, backward_0_36},
-    {reprise_signal, 0, 17, NULL},
-    {reprise_wait, 2, 15, NULL},
+    {reprise_signal, 0, 16, NULL},
+    {reprise_wait, 2, 14, NULL},
     {reprise_launch, 2, 37, backward_0_37},
     {reprise_launch, 2, 38, backward_0_38},
-    {reprise_signal, 2, 16, NULL},
+    {reprise_signal, 2, 15, NULL},
     {reprise_launch, 2, 39, backward_0_39},
-    {reprise_wait, 0, 16, NULL},
-    {reprise_launch, 0, 40, backward_0_40},
-    {reprise_launch, 2, 41, backward_0_41},
+    {reprise_launch, 2, 40, backward_0_40},
+    {reprise_wait, 8, 15, NULL},
+    {reprise_launch, 8, 41, backward_0_41},
     {reprise_launch, 2, 42, backward_0_42},
-    {reprise_signal, 2, 18, NULL},
-    {reprise_wait, 2, 17, NULL},
+    {reprise_signal, 2, 17, NULL},
+    {reprise_wait, 2, 16, NULL},
     {reprise_launch, 2, 43, backward_0_43},
-    {reprise_signal, 2, 19, NULL},
+    {reprise_signal, 2, 18, NULL},
+    {reprise_launch, 2, 44, backward_0_44},
+    {reprise_wait, 8, 17, NULL},
+    {reprise_launch, 8, 45, backward_0_45},
     {reprise_wait, 0, 18, NULL},
-    {reprise_launch, 0, 44, backward_0_44},
-    {reprise_launch, 2, 45, backward_0_45},
-    {reprise_signal, 2, 21, NULL},
-    {reprise_wait, 0, 19, NULL},
     {reprise_launch, 0, 46, backward_0_46},
-    {reprise_launch, 0, 47, backward_0_47},
     {reprise_signal, 0, 20, NULL},
-    {reprise_launch, 0, 48, backward_0_48},
-    {reprise_wait, 2, 20, NULL},
+    {reprise_launch, 2, 47, backward_0_47},
+    {reprise_signal, 2, 19, NULL},
+    {reprise_launch, 2, 48, backward_0_48},
     {reprise_launch, 2, 49, backward_0_49},
-    {reprise_launch, 0, 50, backward_0_50},
-    {reprise_launch, 0, 51, backward_0_51},
-    {reprise_signal, 0, 22, NULL},
-    {reprise_wait, 0, 21, NULL},
-    {reprise_launch, 0, 52, backward_0_52},
-    {reprise_wait, 2, 22, NULL},
+    {reprise_wait, 8, 19, NULL},
+    {reprise_launch, 8, 50, backward_0_50},
+    {reprise_launch, 2, 51, backward_0_51},
+    {reprise_signal, 2, 21, NULL},
+    {reprise_wait, 2, 20, NULL},
+    {reprise_launch, 2, 52, backward_0_52},
     {reprise_launch, 2, 53, backward_0_53},
-    {reprise_wait, 1, 15, NULL},
-    {reprise_launch, 1, 54, backward_0_54},
+    {reprise_wait, 8, 21, NULL},
+    {reprise_launch, 8, 54, backward_0_54},
+    {reprise_wait, 1, 14, NULL},
     {reprise_launch, 1, 55, backward_0_55},
-    {reprise_signal, 1, 23, NULL},
     {reprise_launch, 1, 56, backward_0_56},
-    {reprise_signal, 1, 24, NULL},
-    {reprise_wait, 3, 23, NULL},
-    {reprise_launch, 3, 57, backward_0_57},
-    {reprise_launch, 0, 58, backward_0_58},
-    {reprise_launch, 0, 59, backward_0_59},
-    {reprise_signal, 0, 25, NULL},
-    {reprise_wait, 0, 24, NULL},
-    {reprise_launch, 0, 60, backward_0_60},
-    {reprise_wait, 2, 25, NULL},
-    {reprise_launch, 2, 61, backward_0_61},
-    {reprise_launch, 0, 62, backward_0_62},
-    {reprise_launch, 0, 63, backward_0_63},
-    {reprise_signal, 0, 26, NULL},
-    {reprise_launch, 0, 64, backward_0_64},
-    {reprise_wait, 2, 26, NULL},
-    {reprise_launch, 2, 65, backward_0_65},
-    {reprise_launch, 0, 66, backward_0_66},
-    {reprise_launch, 0, 67, backward_0_67},
-    {reprise_signal, 0, 27, NULL},
-    {reprise_launch, 0, 68, backward_0_68},
-    {reprise_wait, 2, 27, NULL},
+    {reprise_signal, 1, 22, NULL},
+    {reprise_launch, 1, 57, backward_0_57},
+    {reprise_signal, 1, 23, NULL},
+    {reprise_wait, 9, 22, NULL},
+    {reprise_launch, 9, 58, backward_0_58},
+    {reprise_launch, 2, 59, backward_0_59},
+    {reprise_signal, 2, 24, NULL},
+    {reprise_wait, 2, 23, NULL},
+    {reprise_launch, 2, 60, backward_0_60},
+    {reprise_wait, 8, 24, NULL},
+    {reprise_launch, 8, 61, backward_0_61},
+    {reprise_launch, 2, 62, backward_0_62},
+    {reprise_launch, 2, 63, backward_0_63},
+    {reprise_signal, 2, 25, NULL},
+    {reprise_launch, 2, 64, backward_0_64},
+    {reprise_wait, 8, 25, NULL},
+    {reprise_launch, 8, 65, backward_0_65},
+    {reprise_launch, 2, 66, backward_0_66},
+    {reprise_launch, 2, 67, backward_0_67},
+    {reprise_signal, 2, 26, NULL},
+    {reprise_launch, 2, 68, backward_0_68},
     {reprise_launch, 2, 69, backward_0_69},
-    {reprise_launch, 0, 70, backward_0_70},
-    {reprise_launch, 0, 71, backward_0_71},
-    {reprise_signal, 0, 28, NULL},
-    {reprise_launch, 0, 72, backward_0_72},
+    {reprise_wait, 8, 26, NULL},
+    {reprise_launch, 8, 70, backward_0_70},
+    {reprise_launch, 2, 71, backward_0_71},
+    {reprise_signal, 2, 27, NULL},
+    {reprise_launch, 2, 72, backward_0_72},
+    {reprise_signal, 2, 28, NULL},
+    {reprise_wait, 8, 27, NULL},
+    {reprise_launch, 8, 73, backward_0_73},
+    {reprise_launch, 2, 74, backward_0_74},
+    {reprise_signal, 2, 31, NULL},
+    {reprise_wait, 0, 28, NULL},
+    {reprise_launch, 0, 75, backward_0_75},
+    {reprise_launch, 0, 76, backward_0_76},
     {reprise_signal, 0, 29, NULL},
-    {reprise_wait, 2, 28, NULL},
-    {reprise_launch, 2, 73, backward_0_73},
-    {reprise_launch, 0, 74, backward_0_74},
-    {reprise_signal, 0, 31, NULL},
-    {reprise_wait, 2, 29, NULL},
-    {reprise_launch, 2, 75, backward_0_75},
-    {reprise_launch, 2, 76, backward_0_76},
-    {reprise_signal, 2, 30, NULL},
-    {reprise_launch, 2, 77, backward_0_77},
-    {reprise_wait, 0, 30, NULL},
+    {reprise_launch, 0, 77, backward_0_77},
     {reprise_launch, 0, 78, backward_0_78},
-    {reprise_launch, 2, 79, backward_0_79},
-    {reprise_launch, 2, 80, backward_0_80},
-    {reprise_signal, 2, 32, NULL},
-    {reprise_wait, 2, 31, NULL},
-    {reprise_launch, 2, 81, backward_0_81},
-    {reprise_wait, 0, 32, NULL},
-    {reprise_launch, 0, 82, backward_0_82},
-    {reprise_launch, 2, 83, backward_0_83},
-    {reprise_launch, 2, 84, backward_0_84},
-    {reprise_signal, 2, 33, NULL},
-    {reprise_launch, 2, 85, backward_0_85},
-    {reprise_wait, 0, 33, NULL},
-    {reprise_launch, 0, 86, backward_0_86},
-    {reprise_launch, 2, 87, backward_0_87},
-    {reprise_launch, 2, 88, backward_0_88},
-    {reprise_signal, 2, 34, NULL},
-    {reprise_launch, 2, 89, backward_0_89},
-    {reprise_wait, 0, 34, NULL},
+    {reprise_wait, 8, 29, NULL},
+    {reprise_launch, 8, 79, backward_0_79},
+    {reprise_signal, 8, 54, NULL},
+    {reprise_wait, 0, 30, NULL},
+    {reprise_launch, 0, 80, backward_0_80},
+    {reprise_signal, 0, 32, NULL},
+    {reprise_wait, 0, 31, NULL},
+    {reprise_launch, 0, 81, backward_0_81},
+    {reprise_wait, 8, 32, NULL},
+    {reprise_launch, 8, 82, backward_0_82},
+    {reprise_launch, 0, 83, backward_0_83},
+    {reprise_launch, 0, 84, backward_0_84},
+    {reprise_signal, 0, 33, NULL},
+    {reprise_launch, 0, 85, backward_0_85},
+    {reprise_wait, 8, 33, NULL},
+    {reprise_launch, 8, 86, backward_0_86},
+    {reprise_launch, 0, 87, backward_0_87},
+    {reprise_launch, 0, 88, backward_0_88},
+    {reprise_signal, 0, 34, NULL},
+    {reprise_launch, 0, 89, backward_0_89},
     {reprise_launch, 0, 90, backward_0_90},
-    {reprise_launch, 2, 91, backward_0_91},
-    {reprise_launch, 2, 92, backward_0_92},
-    {reprise_signal, 2, 35, NULL},
-    {reprise_launch, 2, 93, backward_0_93},
-    {reprise_signal, 2, 36, NULL},
-    {reprise_wait, 0, 35, NULL},
-    {reprise_launch, 0, 94, backward_0_94},
-    {reprise_launch, 2, 95, backward_0_95},
-    {reprise_signal, 2, 38, NULL},
-    {reprise_wait, 0, 36, NULL},
-    {reprise_launch, 0, 96, backward_0_96},
-    {reprise_launch, 0, 97, backward_0_97},
-    {reprise_signal, 0, 37, NULL},
-    {reprise_launch, 0, 98, backward_0_98},
-    {reprise_wait, 2, 37, NULL},
-    {reprise_launch, 2, 99, backward_0_99},
-    {reprise_launch, 0, 100, backward_0_100},
-    {reprise_launch, 0, 101, backward_0_101},
+    {reprise_wait, 8, 34, NULL},
+    {reprise_launch, 8, 91, backward_0_91},
+    {reprise_launch, 0, 92, backward_0_92},
+    {reprise_signal, 0, 35, NULL},
+    {reprise_launch, 0, 93, backward_0_93},
+    {reprise_signal, 0, 36, NULL},
+    {reprise_wait, 8, 35, NULL},
+    {reprise_launch, 8, 94, backward_0_94},
+    {reprise_launch, 0, 95, backward_0_95},
     {reprise_signal, 0, 39, NULL},
-    {reprise_wait, 0, 38, NULL},
-    {reprise_launch, 0, 102, backward_0_102},
+    {reprise_wait, 2, 36, NULL},
+    {reprise_launch, 2, 96, backward_0_96},
+    {reprise_wait, 2, 37, NULL},
+    {reprise_launch, 2, 97, backward_0_97},
+    {reprise_signal, 2, 38, NULL},
+    {reprise_launch, 2, 98, backward_0_98},
+    {reprise_launch, 2, 99, backward_0_99},
+    {reprise_wait, 8, 38, NULL},
+    {reprise_launch, 8, 100, backward_0_100},
+    {reprise_signal, 8, 63, NULL},
+    {reprise_launch, 2, 101, backward_0_101},
+    {reprise_signal, 2, 40, NULL},
     {reprise_wait, 2, 39, NULL},
-    {reprise_launch, 2, 103, backward_0_103},
-    {reprise_launch, 0, 104, backward_0_104},
-    {reprise_launch, 0, 105, backward_0_105},
-    {reprise_signal, 0, 40, NULL},
-    {reprise_launch, 0, 106, backward_0_106},
-    {reprise_wait, 2, 40, NULL},
-    {reprise_launch, 2, 107, backward_0_107},
-    {reprise_launch, 0, 108, backward_0_108},
-    {reprise_launch, 0, 109, backward_0_109},
-    {reprise_launch, 0, 110, backward_0_110},
-    {reprise_signal, 0, 41, NULL},
-    {reprise_launch, 0, 111, backward_0_111},
-    {reprise_wait, 2, 41, NULL},
-    {reprise_launch, 2, 112, backward_0_112},
-    {reprise_launch, 0, 113, backward_0_113},
-    {reprise_launch, 0, 114, backward_0_114},
-    {reprise_signal, 0, 42, NULL},
-    {reprise_launch, 0, 115, backward_0_115},
-    {reprise_signal, 0, 43, NULL},
-    {reprise_wait, 2, 42, NULL},
-    {reprise_launch, 2, 116, backward_0_116},
-    {reprise_launch, 0, 117, backward_0_117},
-    {reprise_signal, 0, 45, NULL},
-    {reprise_wait, 2, 43, NULL},
-    {reprise_launch, 2, 118, backward_0_118},
-    {reprise_launch, 2, 119, backward_0_119},
+    {reprise_launch, 2, 102, backward_0_102},
+    {reprise_wait, 8, 40, NULL},
+    {reprise_launch, 8, 103, backward_0_103},
+    {reprise_launch, 2, 104, backward_0_104},
+    {reprise_launch, 2, 105, backward_0_105},
+    {reprise_signal, 2, 41, NULL},
+    {reprise_launch, 2, 106, backward_0_106},
+    {reprise_wait, 8, 41, NULL},
+    {reprise_launch, 8, 107, backward_0_107},
+    {reprise_launch, 2, 108, backward_0_108},
+    {reprise_launch, 2, 109, backward_0_109},
+    {reprise_launch, 2, 110, backward_0_110},
+    {reprise_signal, 2, 42, NULL},
+    {reprise_launch, 2, 111, backward_0_111},
+    {reprise_wait, 8, 42, NULL},
+    {reprise_launch, 8, 112, backward_0_112},
+    {reprise_launch, 2, 113, backward_0_113},
+    {reprise_launch, 2, 114, backward_0_114},
+    {reprise_signal, 2, 43, NULL},
+    {reprise_launch, 2, 115, backward_0_115},
     {reprise_signal, 2, 44, NULL},
-    {reprise_launch, 2, 120, backward_0_120},
+    {reprise_wait, 8, 43, NULL},
+    {reprise_launch, 8, 116, backward_0_116},
+    {reprise_launch, 2, 117, backward_0_117},
+    {reprise_signal, 2, 47, NULL},
     {reprise_wait, 0, 44, NULL},
+    {reprise_launch, 0, 118, backward_0_118},
+    {reprise_wait, 0, 45, NULL},
+    {reprise_launch, 0, 119, backward_0_119},
+    {reprise_signal, 0, 46, NULL},
+    {reprise_launch, 0, 120, backward_0_120},
     {reprise_launch, 0, 121, backward_0_121},
-    {reprise_launch, 2, 122, backward_0_122},
-    {reprise_launch, 2, 123, backward_0_123},
-    {reprise_signal, 2, 46, NULL},
-    {reprise_wait, 2, 45, NULL},
-    {reprise_launch, 2, 124, backward_0_124},
-    {reprise_wait, 0, 46, NULL},
+    {reprise_wait, 8, 46, NULL},
+    {reprise_launch, 8, 122, backward_0_122},
+    {reprise_launch, 0, 123, backward_0_123},
+    {reprise_signal, 0, 48, NULL},
+    {reprise_wait, 0, 47, NULL},
+    {reprise_launch, 0, 124, backward_0_124},
     {reprise_launch, 0, 125, backward_0_125},
-    {reprise_wait, 1, 43, NULL},
-    {reprise_launch, 1, 126, backward_0_126},
+    {reprise_wait, 8, 48, NULL},
+    {reprise_launch, 8, 126, backward_0_126},
+    {reprise_wait, 1, 44, NULL},
     {reprise_launch, 1, 127, backward_0_127},
-    {reprise_signal, 1, 47, NULL},
+    {reprise_wait, 1, 45, NULL},
     {reprise_launch, 1, 128, backward_0_128},
-    {reprise_signal, 1, 48, NULL},
-    {reprise_wait, 3, 47, NULL},
-    {reprise_launch, 3, 129, backward_0_129},
-    {reprise_signal, 3, 81, NULL},
-    {reprise_launch, 2, 130, backward_0_130},
-    {reprise_launch, 2, 131, backward_0_131},
-    {reprise_signal, 2, 49, NULL},
-    {reprise_wait, 2, 48, NULL},
-    {reprise_launch, 2, 132, backward_0_132},
-    {reprise_wait, 0, 49, NULL},
-    {reprise_launch, 0, 133, backward_0_133},
-    {reprise_launch, 2, 134, backward_0_134},
-    {reprise_launch, 2, 135, backward_0_135},
-    {reprise_signal, 2, 50, NULL},
-    {reprise_launch, 2, 136, backward_0_136},
+    {reprise_signal, 1, 49, NULL},
+    {reprise_launch, 1, 129, backward_0_129},
+    {reprise_signal, 1, 50, NULL},
+    {reprise_wait, 9, 49, NULL},
+    {reprise_launch, 9, 130, backward_0_130},
+    {reprise_signal, 9, 84, NULL},
+    {reprise_launch, 0, 131, backward_0_131},
+    {reprise_signal, 0, 51, NULL},
     {reprise_wait, 0, 50, NULL},
-    {reprise_launch, 0, 137, backward_0_137},
-    {reprise_launch, 2, 138, backward_0_138},
-    {reprise_launch, 2, 139, backward_0_139},
-    {reprise_launch, 2, 140, backward_0_140},
-    {reprise_signal, 2, 51, NULL},
-    {reprise_launch, 2, 141, backward_0_141},
-    {reprise_signal, 2, 52, NULL},
-    {reprise_wait, 0, 51, NULL},
-    {reprise_launch, 0, 142, backward_0_142},
-    {reprise_launch, 2, 143, backward_0_143},
-    {reprise_wait, 0, 52, NULL},
-    {reprise_launch, 0, 144, backward_0_144},
-    {reprise_signal, 0, 54, NULL},
-    {reprise_wait, 1, 52, NULL},
-    {reprise_launch, 1, 145, backward_0_145},
-    {reprise_launch, 1, 146, backward_0_146},
-    {reprise_signal, 1, 53, NULL},
-    {reprise_launch, 1, 147, backward_0_147},
-    {reprise_wait, 0, 53, NULL},
-    {reprise_launch, 0, 148, backward_0_148},
-    {reprise_launch, 1, 149, backward_0_149},
-    {reprise_launch, 1, 150, backward_0_150},
-    {reprise_signal, 1, 55, NULL},
-    {reprise_wait, 1, 54, NULL},
-    {reprise_launch, 1, 151, backward_0_151},
-    {reprise_signal, 1, 56, NULL},
-    {reprise_wait, 0, 55, NULL},
-    {reprise_launch, 0, 152, backward_0_152},
-    {reprise_launch, 1, 153, backward_0_153},
-    {reprise_wait, 0, 56, NULL},
-    {reprise_launch, 0, 154, backward_0_154},
-    {reprise_launch, 0, 155, backward_0_155},
-    {reprise_signal, 0, 57, NULL},
-    {reprise_launch, 0, 156, backward_0_156},
-    {reprise_signal, 0, 58, NULL},
-    {reprise_wait, 1, 57, NULL},
-    {reprise_launch, 1, 157, backward_0_157},
-    {reprise_launch, 0, 158, backward_0_158},
-    {reprise_signal, 0, 60, NULL},
-    {reprise_wait, 1, 58, NULL},
-    {reprise_launch, 1, 159, backward_0_159},
-    {reprise_launch, 1, 160, backward_0_160},
-    {reprise_signal, 1, 59, NULL},
-    {reprise_launch, 1, 161, backward_0_161},
-    {reprise_wait, 0, 59, NULL},
-    {reprise_launch, 0, 162, backward_0_162},
-    {reprise_wait, 1, 60, NULL},
-    {reprise_launch, 1, 163, backward_0_163},
-    {reprise_signal, 1, 62, NULL},
-    {reprise_wait, 2, 60, NULL},
-    {reprise_launch, 2, 164, backward_0_164},
-    {reprise_launch, 2, 165, backward_0_165},
+    {reprise_launch, 0, 132, backward_0_132},
+    {reprise_wait, 8, 51, NULL},
+    {reprise_launch, 8, 133, backward_0_133},
+    {reprise_signal, 8, 85, NULL},
+    {reprise_launch, 0, 134, backward_0_134},
+    {reprise_launch, 0, 135, backward_0_135},
+    {reprise_signal, 0, 52, NULL},
+    {reprise_launch, 0, 136, backward_0_136},
+    {reprise_wait, 8, 52, NULL},
+    {reprise_launch, 8, 137, backward_0_137},
+    {reprise_launch, 0, 138, backward_0_138},
+    {reprise_launch, 0, 139, backward_0_139},
+    {reprise_launch, 0, 140, backward_0_140},
+    {reprise_signal, 0, 53, NULL},
+    {reprise_launch, 0, 141, backward_0_141},
+    {reprise_signal, 0, 55, NULL},
+    {reprise_wait, 8, 53, NULL},
+    {reprise_launch, 8, 142, backward_0_142},
+    {reprise_wait, 0, 54, NULL},
+    {reprise_launch, 0, 143, backward_0_143},
+    {reprise_wait, 1, 55, NULL},
+    {reprise_launch, 1, 144, backward_0_144},
+    {reprise_signal, 1, 57, NULL},
+    {reprise_wait, 2, 55, NULL},
+    {reprise_launch, 2, 145, backward_0_145},
+    {reprise_launch, 2, 146, backward_0_146},
+    {reprise_signal, 2, 56, NULL},
+    {reprise_wait, 2, 54, NULL},
+    {reprise_launch, 2, 147, backward_0_147},
+    {reprise_launch, 2, 148, backward_0_148},
+    {reprise_wait, 8, 56, NULL},
+    {reprise_launch, 8, 149, backward_0_149},
+    {reprise_launch, 2, 150, backward_0_150},
+    {reprise_signal, 2, 58, NULL},
+    {reprise_wait, 2, 57, NULL},
+    {reprise_launch, 2, 151, backward_0_151},
+    {reprise_signal, 2, 59, NULL},
+    {reprise_launch, 2, 152, backward_0_152},
+    {reprise_wait, 8, 58, NULL},
+    {reprise_launch, 8, 153, backward_0_153},
+    {reprise_wait, 1, 59, NULL},
+    {reprise_launch, 1, 154, backward_0_154},
+    {reprise_launch, 2, 155, backward_0_155},
+    {reprise_signal, 2, 60, NULL},
+    {reprise_launch, 2, 156, backward_0_156},
     {reprise_signal, 2, 61, NULL},
-    {reprise_launch, 2, 166, backward_0_166},
-    {reprise_signal, 2, 63, NULL},
-    {reprise_wait, 0, 61, NULL},
+    {reprise_launch, 2, 157, backward_0_157},
+    {reprise_wait, 8, 60, NULL},
+    {reprise_launch, 8, 158, backward_0_158},
+    {reprise_signal, 8, 89, NULL},
+    {reprise_wait, 1, 61, NULL},
+    {reprise_launch, 1, 159, backward_0_159},
+    {reprise_signal, 1, 62, NULL},
+    {reprise_launch, 2, 160, backward_0_160},
+    {reprise_launch, 2, 161, backward_0_161},
+    {reprise_launch, 2, 162, backward_0_162},
+    {reprise_wait, 2, 62, NULL},
+    {reprise_launch, 2, 163, backward_0_163},
+    {reprise_signal, 2, 65, NULL},
+    {reprise_launch, 1, 164, backward_0_164},
+    {reprise_wait, 1, 63, NULL},
+    {reprise_launch, 1, 165, backward_0_165},
+    {reprise_signal, 1, 64, NULL},
+    {reprise_launch, 1, 166, backward_0_166},
+    {reprise_signal, 1, 66, NULL},
+    {reprise_wait, 0, 64, NULL},
     {reprise_launch, 0, 167, backward_0_167},
-    {reprise_wait, 0, 62, NULL},
-    {reprise_wait, 0, 63, NULL},
+    {reprise_wait, 0, 65, NULL},
+    {reprise_wait, 0, 66, NULL},
     {reprise_launch, 0, 168, backward_0_168},
     {reprise_launch, 0, 169, backward_0_169},
-    {reprise_signal, 0, 64, NULL},
+    {reprise_signal, 0, 67, NULL},
     {reprise_launch, 0, 170, backward_0_170},
-    {reprise_wait, 2, 64, NULL},
-    {reprise_launch, 2, 171, backward_0_171},
+    {reprise_wait, 8, 67, NULL},
+    {reprise_launch, 8, 171, backward_0_171},
     {reprise_launch, 0, 172, backward_0_172},
     {reprise_launch, 0, 173, backward_0_173},
-    {reprise_signal, 0, 65, NULL},
-    {reprise_launch, 0, 174, backward_0_174},
-    {reprise_signal, 0, 66, NULL},
-    {reprise_wait, 2, 65, NULL},
-    {reprise_launch, 2, 175, backward_0_175},
-    {reprise_launch, 0, 176, backward_0_176},
     {reprise_signal, 0, 68, NULL},
-    {reprise_wait, 2, 66, NULL},
-    {reprise_launch, 2, 177, backward_0_177},
-    {reprise_launch, 2, 178, backward_0_178},
-    {reprise_signal, 2, 67, NULL},
-    {reprise_launch, 2, 179, backward_0_179},
-    {reprise_wait, 0, 67, NULL},
-    {reprise_launch, 0, 180, backward_0_180},
-    {reprise_launch, 2, 181, backward_0_181},
-    {reprise_launch, 2, 182, backward_0_182},
-    {reprise_launch, 2, 183, backward_0_183},
-    {reprise_launch, 2, 184, backward_0_184},
-    {reprise_launch, 2, 185, backward_0_185},
-    {reprise_signal, 2, 69, NULL},
-    {reprise_wait, 2, 68, NULL},
-    {reprise_launch, 2, 186, backward_0_186},
-    {reprise_wait, 0, 69, NULL},
-    {reprise_launch, 0, 187, backward_0_187},
-    {reprise_launch, 2, 188, backward_0_188},
-    {reprise_launch, 2, 189, backward_0_189},
-    {reprise_signal, 2, 70, NULL},
-    {reprise_launch, 2, 190, backward_0_190},
-    {reprise_wait, 0, 70, NULL},
-    {reprise_launch, 0, 191, backward_0_191},
-    {reprise_launch, 2, 192, backward_0_192},
-    {reprise_launch, 2, 193, backward_0_193},
-    {reprise_signal, 2, 71, NULL},
-    {reprise_launch, 2, 194, backward_0_194},
-    {reprise_signal, 2, 72, NULL},
+    {reprise_launch, 0, 174, backward_0_174},
+    {reprise_signal, 0, 69, NULL},
+    {reprise_launch, 0, 175, backward_0_175},
+    {reprise_wait, 8, 68, NULL},
+    {reprise_launch, 8, 176, backward_0_176},
+    {reprise_wait, 1, 69, NULL},
+    {reprise_launch, 1, 177, backward_0_177},
+    {reprise_signal, 1, 71, NULL},
+    {reprise_launch, 0, 178, backward_0_178},
+    {reprise_signal, 0, 70, NULL},
+    {reprise_launch, 0, 179, backward_0_179},
+    {reprise_wait, 8, 70, NULL},
+    {reprise_launch, 8, 180, backward_0_180},
+    {reprise_signal, 8, 97, NULL},
+    {reprise_launch, 0, 181, backward_0_181},
+    {reprise_launch, 0, 182, backward_0_182},
+    {reprise_launch, 0, 183, backward_0_183},
+    {reprise_launch, 0, 184, backward_0_184},
+    {reprise_launch, 0, 185, backward_0_185},
+    {reprise_signal, 0, 72, NULL},
     {reprise_wait, 0, 71, NULL},
-    {reprise_launch, 0, 195, backward_0_195},
-    {reprise_launch, 2, 196, backward_0_196},
-    {reprise_signal, 2, 74, NULL},
-    {reprise_wait, 0, 72, NULL},
-    {reprise_launch, 0, 197, backward_0_197},
-    {reprise_launch, 0, 198, backward_0_198},
+    {reprise_launch, 0, 186, backward_0_186},
+    {reprise_launch, 0, 187, backward_0_187},
+    {reprise_wait, 8, 72, NULL},
+    {reprise_launch, 8, 188, backward_0_188},
+    {reprise_launch, 0, 189, backward_0_189},
     {reprise_signal, 0, 73, NULL},
-    {reprise_launch, 0, 199, backward_0_199},
-    {reprise_wait, 2, 73, NULL},
-    {reprise_launch, 2, 200, backward_0_200},
-    {reprise_launch, 0, 201, backward_0_201},
-    {reprise_launch, 0, 202, backward_0_202},
+    {reprise_launch, 0, 190, backward_0_190},
+    {reprise_wait, 8, 73, NULL},
+    {reprise_launch, 8, 191, backward_0_191},
+    {reprise_launch, 0, 192, backward_0_192},
+    {reprise_launch, 0, 193, backward_0_193},
+    {reprise_signal, 0, 74, NULL},
+    {reprise_launch, 0, 194, backward_0_194},
     {reprise_signal, 0, 75, NULL},
-    {reprise_wait, 0, 74, NULL},
-    {reprise_launch, 0, 203, backward_0_203},
-    {reprise_wait, 2, 75, NULL},
-    {reprise_launch, 2, 204, backward_0_204},
-    {reprise_wait, 1, 72, NULL},
-    {reprise_launch, 1, 205, backward_0_205},
-    {reprise_launch, 1, 206, backward_0_206},
+    {reprise_wait, 8, 74, NULL},
+    {reprise_launch, 8, 195, backward_0_195},
+    {reprise_launch, 0, 196, backward_0_196},
+    {reprise_signal, 0, 77, NULL},
+    {reprise_wait, 1, 75, NULL},
+    {reprise_launch, 1, 197, backward_0_197},
+    {reprise_launch, 1, 198, backward_0_198},
     {reprise_signal, 1, 76, NULL},
-    {reprise_launch, 1, 207, backward_0_207},
-    {reprise_signal, 1, 77, NULL},
-    {reprise_wait, 3, 76, NULL},
-    {reprise_launch, 3, 208, backward_0_208},
-    {reprise_launch, 0, 209, backward_0_209},
-    {reprise_launch, 0, 210, backward_0_210},
-    {reprise_signal, 0, 78, NULL},
-    {reprise_wait, 0, 77, NULL},
-    {reprise_launch, 0, 211, backward_0_211},
-    {reprise_wait, 2, 78, NULL},
-    {reprise_launch, 2, 212, backward_0_212},
-    {reprise_launch, 0, 213, backward_0_213},
-    {reprise_launch, 0, 214, backward_0_214},
-    {reprise_signal, 0, 79, NULL},
-    {reprise_launch, 0, 215, backward_0_215},
-    {reprise_wait, 2, 79, NULL},
-    {reprise_launch, 2, 216, backward_0_216},
-    {reprise_launch, 0, 217, backward_0_217},
-    {reprise_launch, 0, 218, backward_0_218},
-    {reprise_signal, 0, 80, NULL},
-    {reprise_launch, 0, 219, backward_0_219},
-    {reprise_wait, 2, 80, NULL},
-    {reprise_launch, 2, 220, backward_0_220},
-    {reprise_launch, 0, 221, backward_0_221},
-    {reprise_launch, 0, 222, backward_0_222},
-    {reprise_signal, 0, 82, NULL},
-    {reprise_wait, 0, 81, NULL},
-    {reprise_launch, 0, 223, backward_0_223},
-    {reprise_wait, 2, 82, NULL},
-    {reprise_launch, 2, 224, backward_0_224},
-    {reprise_launch, 0, 225, backward_0_225},
-    {reprise_launch, 0, 226, backward_0_226},
-    {reprise_signal, 0, 83, NULL},
-    {reprise_launch, 0, 227, backward_0_227},
-    {reprise_signal, 0, 84, NULL},
-    {reprise_wait, 2, 83, NULL},
-    {reprise_launch, 2, 228, backward_0_228},
-    {reprise_launch, 0, 229, backward_0_229},
-    {reprise_signal, 0, 86, NULL},
-    {reprise_wait, 2, 84, NULL},
-    {reprise_launch, 2, 230, backward_0_230},
-    {reprise_launch, 2, 231, backward_0_231},
-    {reprise_signal, 2, 85, NULL},
-    {reprise_launch, 2, 232, backward_0_232},
-    {reprise_wait, 0, 85, NULL},
-    {reprise_launch, 0, 233, backward_0_233},
-    {reprise_launch, 2, 234, backward_0_234},
-    {reprise_launch, 2, 235, backward_0_235},
-    {reprise_signal, 2, 87, NULL},
-    {reprise_wait, 2, 86, NULL},
-    {reprise_launch, 2, 236, backward_0_236},
-    {reprise_wait, 0, 87, NULL},
-    {reprise_launch, 0, 237, backward_0_237},
+    {reprise_launch, 1, 199, backward_0_199},
+    {reprise_launch, 1, 200, backward_0_200},
+    {reprise_wait, 8, 76, NULL},
+    {reprise_launch, 8, 201, backward_0_201},
+    {reprise_launch, 1, 202, backward_0_202},
+    {reprise_signal, 1, 78, NULL},
+    {reprise_wait, 1, 77, NULL},
+    {reprise_launch, 1, 203, backward_0_203},
+    {reprise_launch, 1, 204, backward_0_204},
+    {reprise_wait, 8, 78, NULL},
+    {reprise_launch, 8, 205, backward_0_205},
+    {reprise_wait, 2, 75, NULL},
+    {reprise_launch, 2, 206, backward_0_206},
+    {reprise_launch, 2, 207, backward_0_207},
+    {reprise_signal, 2, 79, NULL},
+    {reprise_launch, 2, 208, backward_0_208},
+    {reprise_signal, 2, 80, NULL},
+    {reprise_wait, 9, 79, NULL},
+    {reprise_launch, 9, 209, backward_0_209},
+    {reprise_launch, 1, 210, backward_0_210},
+    {reprise_signal, 1, 81, NULL},
+    {reprise_wait, 1, 80, NULL},
+    {reprise_launch, 1, 211, backward_0_211},
+    {reprise_wait, 8, 81, NULL},
+    {reprise_launch, 8, 212, backward_0_212},
+    {reprise_launch, 1, 213, backward_0_213},
+    {reprise_launch, 1, 214, backward_0_214},
+    {reprise_signal, 1, 82, NULL},
+    {reprise_launch, 1, 215, backward_0_215},
+    {reprise_launch, 1, 216, backward_0_216},
+    {reprise_wait, 8, 82, NULL},
+    {reprise_launch, 8, 217, backward_0_217},
+    {reprise_launch, 1, 218, backward_0_218},
+    {reprise_signal, 1, 83, NULL},
+    {reprise_launch, 1, 219, backward_0_219},
+    {reprise_launch, 1, 220, backward_0_220},
+    {reprise_wait, 8, 83, NULL},
+    {reprise_launch, 8, 221, backward_0_221},
+    {reprise_launch, 1, 222, backward_0_222},
+    {reprise_signal, 1, 86, NULL},
     {reprise_wait, 1, 84, NULL},
-    {reprise_launch, 1, 238, backward_0_238},
-    {reprise_launch, 1, 239, backward_0_239},
+    {reprise_wait, 1, 85, NULL},
+    {reprise_launch, 1, 223, backward_0_223},
+    {reprise_wait, 8, 86, NULL},
+    {reprise_launch, 8, 224, backward_0_224},
+    {reprise_launch, 1, 225, backward_0_225},
+    {reprise_launch, 1, 226, backward_0_226},
+    {reprise_signal, 1, 87, NULL},
+    {reprise_launch, 1, 227, backward_0_227},
     {reprise_signal, 1, 88, NULL},
-    {reprise_launch, 1, 240, backward_0_240},
-    {reprise_signal, 1, 89, NULL},
-    {reprise_wait, 3, 88, NULL},
-    {reprise_launch, 3, 241, backward_0_241},
-    {reprise_launch, 2, 242, backward_0_242},
-    {reprise_launch, 2, 243, backward_0_243},
-    {reprise_signal, 2, 90, NULL},
+    {reprise_wait, 8, 87, NULL},
+    {reprise_launch, 8, 228, backward_0_228},
+    {reprise_launch, 1, 229, backward_0_229},
+    {reprise_signal, 1, 91, NULL},
+    {reprise_wait, 2, 88, NULL},
+    {reprise_launch, 2, 230, backward_0_230},
     {reprise_wait, 2, 89, NULL},
+    {reprise_launch, 2, 231, backward_0_231},
+    {reprise_signal, 2, 90, NULL},
+    {reprise_launch, 2, 232, backward_0_232},
+    {reprise_launch, 2, 233, backward_0_233},
+    {reprise_wait, 8, 90, NULL},
+    {reprise_launch, 8, 234, backward_0_234},
+    {reprise_launch, 2, 235, backward_0_235},
+    {reprise_signal, 2, 92, NULL},
+    {reprise_wait, 2, 91, NULL},
+    {reprise_launch, 2, 236, backward_0_236},
+    {reprise_launch, 2, 237, backward_0_237},
+    {reprise_wait, 8, 92, NULL},
+    {reprise_launch, 8, 238, backward_0_238},
+    {reprise_wait, 0, 88, NULL},
+    {reprise_launch, 0, 239, backward_0_239},
+    {reprise_wait, 0, 89, NULL},
+    {reprise_launch, 0, 240, backward_0_240},
+    {reprise_signal, 0, 93, NULL},
+    {reprise_launch, 0, 241, backward_0_241},
+    {reprise_signal, 0, 94, NULL},
+    {reprise_wait, 9, 93, NULL},
+    {reprise_launch, 9, 242, backward_0_242},
+    {reprise_launch, 2, 243, backward_0_243},
+    {reprise_signal, 2, 95, NULL},
+    {reprise_wait, 2, 94, NULL},
     {reprise_launch, 2, 244, backward_0_244},
-    {reprise_wait, 0, 90, NULL},
-    {reprise_launch, 0, 245, backward_0_245},
+    {reprise_wait, 8, 95, NULL},
+    {reprise_launch, 8, 245, backward_0_245},
     {reprise_launch, 2, 246, backward_0_246},
     {reprise_launch, 2, 247, backward_0_247},
-    {reprise_signal, 2, 91, NULL},
-    {reprise_launch, 2, 248, backward_0_248},
-    {reprise_wait, 0, 91, NULL},
-    {reprise_launch, 0, 249, backward_0_249},
-    {reprise_launch, 2, 250, backward_0_250},
-    {reprise_launch, 2, 251, backward_0_251},
-    {reprise_signal, 2, 92, NULL},
-    {reprise_launch, 2, 252, backward_0_252},
-    {reprise_wait, 0, 92, NULL},
-    {reprise_launch, 0, 253, backward_0_253},
-    {reprise_launch, 2, 254, backward_0_254},
-    {reprise_launch, 2, 255, backward_0_255},
-    {reprise_signal, 2, 93, NULL},
-    {reprise_launch, 2, 256, backward_0_256},
-    {reprise_signal, 2, 94, NULL},
-    {reprise_wait, 0, 93, NULL},
-    {reprise_launch, 0, 257, backward_0_257},
-    {reprise_launch, 2, 258, backward_0_258},
     {reprise_signal, 2, 96, NULL},
-    {reprise_wait, 0, 94, NULL},
+    {reprise_launch, 2, 248, backward_0_248},
+    {reprise_launch, 2, 249, backward_0_249},
+    {reprise_wait, 8, 96, NULL},
+    {reprise_launch, 8, 250, backward_0_250},
+    {reprise_wait, 2, 97, NULL},
+    {reprise_launch, 2, 251, backward_0_251},
+    {reprise_signal, 2, 98, NULL},
+    {reprise_launch, 2, 252, backward_0_252},
+    {reprise_launch, 2, 253, backward_0_253},
+    {reprise_wait, 8, 98, NULL},
+    {reprise_launch, 8, 254, backward_0_254},
+    {reprise_launch, 2, 255, backward_0_255},
+    {reprise_signal, 2, 99, NULL},
+    {reprise_launch, 2, 256, backward_0_256},
+    {reprise_signal, 2, 100, NULL},
+    {reprise_wait, 8, 99, NULL},
+    {reprise_launch, 8, 257, backward_0_257},
+    {reprise_launch, 2, 258, backward_0_258},
+    {reprise_signal, 2, 102, NULL},
+    {reprise_wait, 0, 100, NULL},
     {reprise_launch, 0, 259, backward_0_259},
     {reprise_launch, 0, 260, backward_0_260},
-    {reprise_signal, 0, 95, NULL},
+    {reprise_signal, 0, 101, NULL},
     {reprise_launch, 0, 261, backward_0_261},
-    {reprise_wait, 2, 95, NULL},
-    {reprise_launch, 2, 262, backward_0_262},
-    {reprise_launch, 0, 263, backward_0_263},
+    {reprise_launch, 0, 262, backward_0_262},
+    {reprise_wait, 8, 101, NULL},
+    {reprise_launch, 8, 263, backward_0_263},
     {reprise_launch, 0, 264, backward_0_264},
-    {reprise_signal, 0, 97, NULL},
-    {reprise_wait, 0, 96, NULL},
+    {reprise_signal, 0, 103, NULL},
+    {reprise_wait, 0, 102, NULL},
     {reprise_launch, 0, 265, backward_0_265},
-    {reprise_wait, 2, 97, NULL},
-    {reprise_launch, 2, 266, backward_0_266},
+    {reprise_wait, 8, 103, NULL},
+    {reprise_launch, 8, 266, backward_0_266},
     {reprise_launch, 0, 267, backward_0_267},
     {reprise_launch, 0, 268, backward_0_268},
-    {reprise_signal, 0, 98, NULL},
+    {reprise_signal, 0, 104, NULL},
     {reprise_launch, 0, 269, backward_0_269},
-    {reprise_wait, 2, 98, NULL},
-    {reprise_launch, 2, 270, backward_0_270},
-    {reprise_launch, 0, 271, backward_0_271},
+    {reprise_launch, 0, 270, backward_0_270},
+    {reprise_wait, 8, 104, NULL},
+    {reprise_launch, 8, 271, backward_0_271},
     {reprise_launch, 0, 272, backward_0_272},
-    {reprise_signal, 0, 99, NULL},
+    {reprise_signal, 0, 105, NULL},
     {reprise_launch, 0, 273, backward_0_273},
-    {reprise_wait, 2, 99, NULL},
-    {reprise_launch, 2, 274, backward_0_274},
-    {reprise_launch, 0, 275, backward_0_275},
+    {reprise_launch, 0, 274, backward_0_274},
+    {reprise_wait, 8, 105, NULL},
+    {reprise_launch, 8, 275, backward_0_275},
     {reprise_launch, 0, 276, backward_0_276},
-    {reprise_signal, 0, 100, NULL},
+    {reprise_signal, 0, 106, NULL},
     {reprise_launch, 0, 277, backward_0_277},
-    {reprise_signal, 0, 101, NULL},
-    {reprise_wait, 2, 100, NULL},
-    {reprise_launch, 2, 278, backward_0_278},
+    {reprise_signal, 0, 107, NULL},
+    {reprise_wait, 8, 106, NULL},
+    {reprise_launch, 8, 278, backward_0_278},
     {reprise_launch, 0, 279, backward_0_279},
-    {reprise_signal, 0, 103, NULL},
-    {reprise_wait, 2, 101, NULL},
+    {reprise_signal, 0, 109, NULL},
+    {reprise_wait, 2, 107, NULL},
     {reprise_launch, 2, 280, backward_0_280},
     {reprise_launch, 2, 281, backward_0_281},
-    {reprise_signal, 2, 102, NULL},
+    {reprise_signal, 2, 108, NULL},
     {reprise_launch, 2, 282, backward_0_282},
-    {reprise_wait, 0, 102, NULL},
-    {reprise_launch, 0, 283, backward_0_283},
-    {reprise_launch, 2, 284, backward_0_284},
+    {reprise_launch, 2, 283, backward_0_283},
+    {reprise_wait, 8, 108, NULL},
+    {reprise_launch, 8, 284, backward_0_284},
     {reprise_launch, 2, 285, backward_0_285},
-    {reprise_signal, 2, 104, NULL},
-    {reprise_wait, 2, 103, NULL},
+    {reprise_signal, 2, 110, NULL},
+    {reprise_wait, 2, 109, NULL},
     {reprise_launch, 2, 286, backward_0_286},
-    {reprise_wait, 0, 104, NULL},
-    {reprise_launch, 0, 287, backward_0_287},
+    {reprise_wait, 8, 110, NULL},
+    {reprise_launch, 8, 287, backward_0_287},
     {reprise_launch, 2, 288, backward_0_288},
     {reprise_launch, 2, 289, backward_0_289},
-    {reprise_signal, 2, 105, NULL},
+    {reprise_signal, 2, 111, NULL},
     {reprise_launch, 2, 290, backward_0_290},
-    {reprise_wait, 0, 105, NULL},
-    {reprise_launch, 0, 291, backward_0_291},
-    {reprise_launch, 2, 292, backward_0_292},
+    {reprise_launch, 2, 291, backward_0_291},
+    {reprise_wait, 8, 111, NULL},
+    {reprise_launch, 8, 292, backward_0_292},
     {reprise_launch, 2, 293, backward_0_293},
-    {reprise_signal, 2, 106, NULL},
+    {reprise_signal, 2, 112, NULL},
     {reprise_launch, 2, 294, backward_0_294},
-    {reprise_wait, 0, 106, NULL},
-    {reprise_launch, 0, 295, backward_0_295},
-    {reprise_launch, 2, 296, backward_0_296},
+    {reprise_launch, 2, 295, backward_0_295},
+    {reprise_wait, 8, 112, NULL},
+    {reprise_launch, 8, 296, backward_0_296},
     {reprise_launch, 2, 297, backward_0_297},
-    {reprise_launch, 2, 298, backward_0_298},
-    {reprise_join, 4, 0, NULL},
+    {reprise_signal, 2, 113, NULL},
+    {reprise_wait, 8, 113, NULL},
+    {reprise_launch, 8, 298, backward_0_298},
+    {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 249, 215},
     {steps_forward_evaluation, 379, 215},
-    {steps_backward_0, 522, 406},
+    {steps_backward_0, 537, 343},
 };
-
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4 * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 96);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 128), 512) * 1 * 96);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640) * 4608);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281) * 2304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341) * 49152);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365) * 12288);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730) * 6144);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 256);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 128);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 192);
-    break;
-  case 1:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512) * 128);
-    break;
-  case 2:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 256);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 64);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56) * 294912);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512) * 64);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461) * 3072);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418) * 864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 4096);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 128);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 256);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4 * 64);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 256);
-    break;
-  case 3:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
-    break;
-  case 4:
-    break;
-  case 5:
-    break;
-  case 6:
-    break;
-  case 7:
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
@@ -10186,14 +10463,15 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_pose_e4b0928a_features_stage = {
     .format = reprise_context_format,
-    .plan = "a2e7f89deaf2ee586592faefb40628e2325f21a21c6c43ca8eb1fc100a1f1fd6",
+    .plan = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c283140581cd5",
     .storages = 993,
     .kernels = kernel_end,
-    .lanes = 8,
-    .events = 107,
+    .lanes = 10,
+    .events = 114,
     .programs = 3,
     .packed = 556544,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

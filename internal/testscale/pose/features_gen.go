@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "a2e7f89deaf2ee586592faefb40628e2325f21a21c6c43ca8eb1fc100a1f1fd6"
+const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c283140581cd5"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "534045a485bdd0655904f10510b2719a4e366c8ff704e922176ad4c07884dd6a"
+const FeaturesKernels = "97ef1d47ef206c5f5d250df570e7a17409e5d7937abc1f8c5e3dbebcaf4319c7"
 
 //go:embed features_plan.json
 var planFeatures []byte

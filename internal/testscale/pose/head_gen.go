@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // HeadDigest is the SHA-256 of the plan of stage head.
-const HeadDigest = "44e5db5c97b47e2abfa758e40d93239b2b9385980d1370b43dc89b6fd5072540"
+const HeadDigest = "2c01f20b1dfa98dcd6916ea5b8cbff66b966434178ff6f4fb7111ad6893151cd"
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "f51fb703756b35519170d7828252cb440b8d48a75e3d58e25fd990f6625ec40f"
+const HeadKernels = "d59ad2380ff4165ab2b7fe13df6fa52afd53225b676751c088b659567abea36d"
 
 //go:embed head_plan.json
 var planHead []byte

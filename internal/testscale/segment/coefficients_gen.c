@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -135,241 +152,243 @@ struct reprise_images_arguments {
 typedef struct reprise_context context;
 
 enum {
-  k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n = 0,
-  k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n = 1,
-  k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n = 2,
-  k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n = 3,
-  k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n = 4,
-  k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 5,
-  k_channel_sum_finish_32_n = 6,
-  k_channel_sum_partial_3_32_8_4_e = 7,
-  k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 8,
-  k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 9,
-  k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 10,
-  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 11,
-  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 12,
-  k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 13,
-  k_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 14,
-  k_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_no_sums = 15,
-  k_convolution_e_shape_16_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums = 16,
-  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 17,
-  k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 18,
-  k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 19,
-  k_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums = 20,
-  k_convolution_e_shape_21_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 21,
-  k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 22,
-  k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 23,
-  k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 24,
-  k_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums = 25,
-  k_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 26,
-  k_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 27,
-  k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 28,
-  k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 29,
-  k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 30,
-  k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 31,
-  k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 32,
-  k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 33,
-  k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums = 34,
-  k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums = 35,
-  k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums = 36,
-  k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums = 37,
-  k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums = 38,
-  k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums = 39,
-  k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 40,
-  k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums = 41,
-  k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums = 42,
-  k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 43,
-  k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums = 44,
-  k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums = 45,
-  k_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums = 46,
-  k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums = 47,
-  k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums = 48,
-  k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums = 49,
-  k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e = 50,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums = 51,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums = 52,
-  k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums = 53,
-  k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums = 54,
-  k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e = 55,
-  k_depthwise_weight_gradient_partial_16_3_1_4_4_e_e = 56,
-  k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e = 57,
-  k_depthwise_weight_gradient_partial_32_3_1_4_8_e_e = 58,
-  k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e = 59,
-  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 60,
-  k_elementwise_activate_gradient_operation_tangent_0x00000000u_e_n_1_8_e_e_e = 61,
-  k_elementwise_activate_operation_tangent_0x00000000u_e_n_1_8_e_e_s = 62,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 63,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 64,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 65,
-  k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e = 66,
-  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 67,
-  k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e = 68,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 69,
-  k_normalize_reduce_finish_128 = 70,
-  k_normalize_reduce_finish_16 = 71,
-  k_normalize_reduce_finish_21 = 72,
-  k_normalize_reduce_finish_32 = 73,
-  k_normalize_reduce_finish_42 = 74,
-  k_normalize_reduce_finish_64 = 75,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 76,
-  k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e = 77,
-  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 78,
-  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 79,
-  k_normalize_silu_0x00000000u_n_1_21_8_e_e_e = 80,
-  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 81,
-  k_normalize_silu_0x00000000u_n_1_42_8_e_e_e = 82,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 83,
-  k_pack_weights_e = 84,
-  k_running_statistics_128_0x3727c5acu = 85,
-  k_running_statistics_16_0x3727c5acu = 86,
-  k_running_statistics_21_0x3727c5acu = 87,
-  k_running_statistics_32_0x3727c5acu = 88,
-  k_running_statistics_42_0x3727c5acu = 89,
-  k_running_statistics_64_0x3727c5acu = 90,
-  k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y = 91,
-  k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y = 92,
-  k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y = 93,
-  k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y = 94,
-  k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y = 95,
-  k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y = 96,
-  k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y = 97,
-  k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y = 98,
-  k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y = 99,
-  k_weight_gradient_reduce_128_42_1_1_n = 100,
-  k_weight_gradient_reduce_16_16_1_1_n = 101,
-  k_weight_gradient_reduce_16_32_1_1_n = 102,
-  k_weight_gradient_reduce_1_128_9_1_n = 103,
-  k_weight_gradient_reduce_1_16_9_1_n = 104,
-  k_weight_gradient_reduce_1_21_9_1_n = 105,
-  k_weight_gradient_reduce_1_32_9_1_n = 106,
-  k_weight_gradient_reduce_1_42_9_1_n = 107,
-  k_weight_gradient_reduce_1_64_9_1_n = 108,
-  k_weight_gradient_reduce_21_21_1_1_n = 109,
-  k_weight_gradient_reduce_21_32_1_1_n = 110,
-  k_weight_gradient_reduce_32_16_1_1_n = 111,
-  k_weight_gradient_reduce_42_32_1_1_n = 112,
-  k_weight_gradient_reduce_42_42_1_1_n = 113,
-  k_weight_gradient_reduce_64_21_1_1_n = 114,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 0,
+  k_channel_sum_finish_n = 1,
+  k_channel_sum_partial_3_32_8_4_e = 2,
+  k_convolution_pointwise_e_shape_128_42_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums = 3,
+  k_convolution_pointwise_e_shape_128_42_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums = 4,
+  k_convolution_pointwise_e_shape_128_42_1_1_1_64_32_1_4_32512_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 5,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 6,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums = 7,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums = 8,
+  k_convolution_pointwise_e_shape_16_32_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums = 9,
+  k_convolution_pointwise_e_shape_16_32_1_1_1_128_32_2_4_43520_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e = 10,
+  k_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums = 11,
+  k_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 12,
+  k_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 13,
+  k_convolution_pointwise_e_shape_21_32_1_1_1_64_32_1_4_23040_n_y_n_y_n_e_no_sums = 14,
+  k_convolution_pointwise_e_shape_21_32_1_1_1_64_32_1_4_23040_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e = 15,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 16,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 17,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 18,
+  k_convolution_pointwise_e_shape_42_32_1_1_1_32_32_1_4_12800_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e = 19,
+  k_convolution_pointwise_e_shape_42_32_1_1_1_32_32_1_4_17920_n_y_n_y_n_e_no_sums = 20,
+  k_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_17920_n_y_y_n_n_e_no_sums = 21,
+  k_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_17920_n_y_y_n_n_e_statistics_sums = 22,
+  k_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_18176_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 23,
+  k_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums = 24,
+  k_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums = 25,
+  k_convolution_pointwise_e_shape_64_21_1_1_1_64_64_2_4_25088_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 26,
+  k_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums = 27,
+  k_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums = 28,
+  k_depthwise_16_3_2_8_8_y_n_n_n_e_e_no_sums = 29,
+  k_depthwise_16_3_2_8_8_y_n_n_n_e_e_statistics_sums = 30,
+  k_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums = 31,
+  k_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums = 32,
+  k_depthwise_32_3_2_16_8_y_n_n_n_e_e_no_sums = 33,
+  k_depthwise_32_3_2_16_8_y_n_n_n_e_e_statistics_sums = 34,
+  k_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums = 35,
+  k_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums = 36,
+  k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums = 37,
+  k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums = 38,
+  k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums = 39,
+  k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums = 40,
+  k_depthwise_gradients_16_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e = 41,
+  k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e = 42,
+  k_depthwise_gradients_32_3_2_16_8_y_n_e_e_e_no_sums = 43,
+  k_depthwise_gradients_32_3_2_16_8_y_y_e_e_e_no_sums = 44,
+  k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e = 45,
+  k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums = 46,
+  k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums = 47,
+  k_elementwise_activate_gradient_operation_tangent_0x00000000u_e_n_1_8_e_e_e = 48,
+  k_elementwise_activate_operation_tangent_0x00000000u_e_n_1_8_e_e_s = 49,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 50,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e = 51,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e = 52,
+  k_normalize_gradient_silu_0x00000000u_n_1_21_8_1_e_e_e = 53,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e = 54,
+  k_normalize_gradient_silu_0x00000000u_n_1_42_8_1_e_e_e = 55,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e = 56,
+  k_normalize_reduce_finish = 57,
+  k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e = 58,
+  k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e = 59,
+  k_normalize_silu_0x00000000u_n_1_21_8_1_e_e_e = 60,
+  k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e = 61,
+  k_normalize_silu_0x00000000u_n_1_42_8_1_e_e_e = 62,
+  k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e = 63,
+  k_pack_weights_e = 64,
+  k_running_statistics_0x3727c5acu = 65,
+  k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64 = 66,
+  k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16 = 67,
+  k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32 = 68,
+  k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32 = 69,
+  k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48 = 70,
+  k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64 = 71,
+  k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y = 72,
+  k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y = 73,
+  k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y = 74,
+  k_weight_gradient_reduce = 75,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_9ecd6881_coefficients_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_segment_9ecd6881_coefficients_channel_sum_finish_32_n",
+    "reprise_segment_9ecd6881_coefficients_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
+    "reprise_segment_9ecd6881_coefficients_channel_sum_finish_n",
     "reprise_segment_9ecd6881_coefficients_channel_sum_partial_3_32_8_4_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_16_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_21_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums",
-    "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_128_3_1_4_32_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_16_3_1_4_4_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_21_3_1_4_8_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_32_3_1_4_8_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_42_3_1_4_16_e_e",
-    "reprise_segment_9ecd6881_coefficients_depthwise_weight_gradient_partial_64_3_1_4_16_e_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_128_42_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_128_42_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_128_42_1_1_1_64_32_1_4_32512_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_16_32_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_16_32_1_1_1_128_32_2_4_43520_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_21_32_1_1_1_64_32_1_4_23040_n_y_n_y_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_21_32_1_1_1_64_32_1_4_23040_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_42_32_1_1_1_32_32_1_4_12800_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_42_32_1_1_1_32_32_1_4_17920_n_y_n_y_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_17920_n_y_y_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_17920_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_18176_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_64_21_1_1_1_64_64_2_4_25088_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_16_3_2_8_8_y_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_16_3_2_8_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_2_16_8_y_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_32_3_2_16_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_gradients_16_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_depthwise_gradients_32_3_2_16_8_y_n_e_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_gradients_32_3_2_16_8_y_y_e_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_segment_9ecd6881_coefficients_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums",
+    "reprise_segment_9ecd6881_coefficients_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums",
     "reprise_segment_9ecd6881_coefficients_elementwise_activate_gradient_operation_tangent_0x00000000u_e_n_1_8_e_e_e",
     "reprise_segment_9ecd6881_coefficients_elementwise_activate_operation_tangent_0x00000000u_e_n_1_8_e_e_s",
     "reprise_segment_9ecd6881_coefficients_elementwise_copy_operation_y_1_1_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish_128",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish_16",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish_21",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish_32",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish_42",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish_64",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_21_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_42_8_e_e_e",
-    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_64_8_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_21_8_1_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_42_8_1_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish",
+    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_21_8_1_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_42_8_1_e_e_e",
+    "reprise_segment_9ecd6881_coefficients_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e",
     "reprise_segment_9ecd6881_coefficients_pack_weights_e",
-    "reprise_segment_9ecd6881_coefficients_running_statistics_128_0x3727c5acu",
-    "reprise_segment_9ecd6881_coefficients_running_statistics_16_0x3727c5acu",
-    "reprise_segment_9ecd6881_coefficients_running_statistics_21_0x3727c5acu",
-    "reprise_segment_9ecd6881_coefficients_running_statistics_32_0x3727c5acu",
-    "reprise_segment_9ecd6881_coefficients_running_statistics_42_0x3727c5acu",
-    "reprise_segment_9ecd6881_coefficients_running_statistics_64_0x3727c5acu",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y",
+    "reprise_segment_9ecd6881_coefficients_running_statistics_0x3727c5acu",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_128_42_1_1_1_48_64",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_16_16_1_1_1_16_16",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_21_21_1_1_1_32_32",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_32_16_1_1_1_16_32",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_42_42_1_1_1_48_48",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_64_21_1_1_1_32_64",
     "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y",
     "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y",
     "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_128_42_1_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_16_16_1_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_16_32_1_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_1_128_9_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_1_16_9_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_1_21_9_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_1_32_9_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_1_42_9_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_1_64_9_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_21_21_1_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_21_32_1_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_32_16_1_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_42_32_1_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_42_42_1_1_n",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce_64_21_1_1_n",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    27136,
+    27136,
+    32512,
+    25856,
+    26112,
+    26112,
+    26112,
+    43520,
+    23040,
+    23040,
+    23040,
+    23040,
+    23040,
+    25856,
+    43520,
+    43520,
+    12800,
+    17920,
+    17920,
+    17920,
+    18176,
+    41472,
+    41472,
+    25088,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -379,6 +398,250 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 512) * 256);
+    break;
+  case 1:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 168);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 1024);
+    break;
+  case 2:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 672);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 512) * 672);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 2048);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 128);
+    break;
+  case 3:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 512) * 256);
+    break;
+  case 4:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 168);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 1024);
+    break;
+  case 5:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 672);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 512) * 672);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 2048);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 128);
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    break;
+  case 9:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 128);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+}
+
+static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 1512);
+}
+
+static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+}
+
+static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_3(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
+}
+
+static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241) * 2688);
+}
+
+static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_6(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 756);
+}
+
+static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_8(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396) * 2304);
+}
+
+static int64_t kept_11(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_12(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_11(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+}
+
+static int64_t kept_13(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 576);
+}
+
+static int64_t kept_14(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_15(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_13(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396) * 1152);
+}
+
+static int64_t kept_16(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_12(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_17(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+}
+
+static int64_t kept_18(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+}
+
+static int64_t kept_19(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_5(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
+}
+
+static int64_t kept_20(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241) * 2688);
+}
+
+static int64_t kept_21(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_22(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_23(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_24(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_23(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+}
+
+static int64_t kept_25(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_22(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, kept_19(n, h, w));
+    bytes = larger(bytes, kept_5(n, h, w));
+    break;
+  case 1:
+    bytes = larger(bytes, kept_10(n, h, w));
+    break;
+  case 2:
+    bytes = larger(bytes, kept_15(n, h, w));
+    break;
+  case 3:
+    bytes = larger(bytes, kept_3(n, h, w));
+    break;
+  case 4:
+    bytes = larger(bytes, kept_10(n, h, w));
+    break;
+  case 5:
+    bytes = larger(bytes, kept_15(n, h, w));
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    bytes = larger(bytes, kept_12(n, h, w));
+    bytes = larger(bytes, kept_25(n, h, w));
+    break;
+  case 9:
+    bytes = larger(bytes, kept_14(n, h, w));
+    bytes = larger(bytes, kept_24(n, h, w));
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -393,7 +656,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -436,7 +700,7 @@ static CUresult forward_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 161, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 5, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 91, 8, 0)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -447,8 +711,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .running_mean = at(c, 89, 4, 0), .running_variance = at(c, 90, 4, 0), .batches = at(c, 91, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .running_mean = at(c, 89, 4, 0), .running_variance = at(c, 90, 4, 0), .batches = at(c, 91, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -460,7 +724,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .y = {at(c, 164, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -472,7 +736,7 @@ static CUresult forward_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 165, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 94, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -483,8 +747,8 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .running_mean = at(c, 92, 4, 0), .running_variance = at(c, 93, 4, 0), .batches = at(c, 94, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .running_mean = at(c, 92, 4, 0), .running_variance = at(c, 93, 4, 0), .batches = at(c, 94, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -496,7 +760,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .y = {at(c, 168, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -508,7 +772,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 168, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 169, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 11, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 97, 8, 0)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_16_3_2_8_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -519,8 +783,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .running_mean = at(c, 95, 4, 0), .running_variance = at(c, 96, 4, 0), .batches = at(c, 97, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .running_mean = at(c, 95, 4, 0), .running_variance = at(c, 96, 4, 0), .batches = at(c, 97, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -532,7 +796,7 @@ static CUresult forward_11(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .y = {at(c, 172, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -544,7 +808,7 @@ static CUresult forward_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 173, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 100, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -555,8 +819,8 @@ static CUresult forward_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .running_mean = at(c, 98, 4, 0), .running_variance = at(c, 99, 4, 0), .batches = at(c, 100, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .running_mean = at(c, 98, 4, 0), .running_variance = at(c, 99, 4, 0), .batches = at(c, 100, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -568,7 +832,7 @@ static CUresult forward_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .y = {at(c, 176, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -580,7 +844,7 @@ static CUresult forward_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 176, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 177, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .weight = c->packed + 768 * e, .bias = at(c, 18, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_32_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -592,7 +856,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 178, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 19, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 103, 8, 0)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -603,8 +867,8 @@ static CUresult forward_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .running_mean = at(c, 101, 4, 0), .running_variance = at(c, 102, 4, 0), .batches = at(c, 103, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .running_mean = at(c, 101, 4, 0), .running_variance = at(c, 102, 4, 0), .batches = at(c, 103, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -616,7 +880,7 @@ static CUresult forward_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .y = {at(c, 181, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -628,7 +892,7 @@ static CUresult forward_21(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 182, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 1280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 106, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -639,8 +903,8 @@ static CUresult forward_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .running_mean = at(c, 104, 4, 0), .running_variance = at(c, 105, 4, 0), .batches = at(c, 106, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .running_mean = at(c, 104, 4, 0), .running_variance = at(c, 105, 4, 0), .batches = at(c, 106, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -652,7 +916,7 @@ static CUresult forward_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 24, 1}}, .y = {at(c, 185, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -664,7 +928,7 @@ static CUresult forward_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 185, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 186, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 25, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 109, 8, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -675,8 +939,8 @@ static CUresult forward_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .running_mean = at(c, 107, 4, 0), .running_variance = at(c, 108, 4, 0), .batches = at(c, 109, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .running_mean = at(c, 107, 4, 0), .running_variance = at(c, 108, 4, 0), .batches = at(c, 109, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -688,7 +952,7 @@ static CUresult forward_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 24, 1}}, .y = {at(c, 189, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -700,7 +964,7 @@ static CUresult forward_29(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 190, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 2624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 112, 8, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -711,8 +975,8 @@ static CUresult forward_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .running_mean = at(c, 110, 4, 0), .running_variance = at(c, 111, 4, 0), .batches = at(c, 112, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .running_mean = at(c, 110, 4, 0), .running_variance = at(c, 111, 4, 0), .batches = at(c, 112, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -724,7 +988,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 24, 1}}, .y = {at(c, 193, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -736,7 +1000,7 @@ static CUresult forward_33(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 193, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 177, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .weight = c->packed + 3328 * e, .bias = at(c, 32, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_32_1_1_1_64_32_1_4_23040_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -748,7 +1012,7 @@ static CUresult forward_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 194, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 33, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 115, 8, 0)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 2, 1, 256, &a);
   }
   return r;
 }
@@ -759,8 +1023,8 @@ static CUresult forward_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .running_mean = at(c, 113, 4, 0), .running_variance = at(c, 114, 4, 0), .batches = at(c, 115, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .running_mean = at(c, 113, 4, 0), .running_variance = at(c, 114, 4, 0), .batches = at(c, 115, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -772,7 +1036,7 @@ static CUresult forward_37(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .y = {at(c, 197, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .scale = at(c, 34, 4, 0), .shift = at(c, 35, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -784,7 +1048,7 @@ static CUresult forward_38(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 198, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 4352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 118, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -795,8 +1059,8 @@ static CUresult forward_39(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .running_mean = at(c, 116, 4, 0), .running_variance = at(c, 117, 4, 0), .batches = at(c, 118, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .running_mean = at(c, 116, 4, 0), .running_variance = at(c, 117, 4, 0), .batches = at(c, 118, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -808,7 +1072,7 @@ static CUresult forward_41(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 48, 1}}, .y = {at(c, 201, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -820,7 +1084,7 @@ static CUresult forward_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 201, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 202, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 39, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 121, 8, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 512), 3, 1, 256, &a);
   }
   return r;
 }
@@ -831,8 +1095,8 @@ static CUresult forward_43(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .running_mean = at(c, 119, 4, 0), .running_variance = at(c, 120, 4, 0), .batches = at(c, 121, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .running_mean = at(c, 119, 4, 0), .running_variance = at(c, 120, 4, 0), .batches = at(c, 121, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -844,7 +1108,7 @@ static CUresult forward_45(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 48, 1}}, .y = {at(c, 205, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -856,7 +1120,7 @@ static CUresult forward_46(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 205, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 206, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 9728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 124, 8, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_17920_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -867,8 +1131,8 @@ static CUresult forward_47(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .running_mean = at(c, 122, 4, 0), .running_variance = at(c, 123, 4, 0), .batches = at(c, 124, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .running_mean = at(c, 122, 4, 0), .running_variance = at(c, 123, 4, 0), .batches = at(c, 124, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -880,7 +1144,7 @@ static CUresult forward_49(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .y = {at(c, 209, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -892,7 +1156,7 @@ static CUresult forward_50(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 209, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 177, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .weight = c->packed + 11776 * e, .bias = at(c, 46, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_32_1_1_1_32_32_1_4_17920_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -916,7 +1180,7 @@ static CUresult forward_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 210, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 47, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 127, 8, 0)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -927,8 +1191,8 @@ static CUresult forward_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .running_mean = at(c, 125, 4, 0), .running_variance = at(c, 126, 4, 0), .batches = at(c, 127, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512))};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .running_mean = at(c, 125, 4, 0), .running_variance = at(c, 126, 4, 0), .batches = at(c, 127, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -940,7 +1204,7 @@ static CUresult forward_55(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .y = {at(c, 213, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .scale = at(c, 48, 4, 0), .shift = at(c, 49, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -952,7 +1216,7 @@ static CUresult forward_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 214, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 130, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -963,8 +1227,8 @@ static CUresult forward_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .running_mean = at(c, 128, 4, 0), .running_variance = at(c, 129, 4, 0), .batches = at(c, 130, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .running_mean = at(c, 128, 4, 0), .running_variance = at(c, 129, 4, 0), .batches = at(c, 130, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -976,7 +1240,7 @@ static CUresult forward_59(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .y = {at(c, 217, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .scale = at(c, 51, 4, 0), .shift = at(c, 52, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -988,7 +1252,7 @@ static CUresult forward_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 217, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 218, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 53, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 133, 8, 0)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_16_3_2_8_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -999,8 +1263,8 @@ static CUresult forward_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .running_mean = at(c, 131, 4, 0), .running_variance = at(c, 132, 4, 0), .batches = at(c, 133, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .running_mean = at(c, 131, 4, 0), .running_variance = at(c, 132, 4, 0), .batches = at(c, 133, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1012,7 +1276,7 @@ static CUresult forward_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .y = {at(c, 221, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .scale = at(c, 54, 4, 0), .shift = at(c, 55, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1024,7 +1288,7 @@ static CUresult forward_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 222, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 136, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1035,8 +1299,8 @@ static CUresult forward_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .running_mean = at(c, 134, 4, 0), .running_variance = at(c, 135, 4, 0), .batches = at(c, 136, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .running_mean = at(c, 134, 4, 0), .running_variance = at(c, 135, 4, 0), .batches = at(c, 136, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1048,7 +1312,7 @@ static CUresult forward_67(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .y = {at(c, 225, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .scale = at(c, 57, 4, 0), .shift = at(c, 58, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1060,7 +1324,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 225, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 226, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .weight = c->packed + 14080 * e, .bias = at(c, 60, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_32_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1072,7 +1336,7 @@ static CUresult forward_69(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 227, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 61, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 139, 8, 0)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1083,8 +1347,8 @@ static CUresult forward_70(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .running_mean = at(c, 137, 4, 0), .running_variance = at(c, 138, 4, 0), .batches = at(c, 139, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .running_mean = at(c, 137, 4, 0), .running_variance = at(c, 138, 4, 0), .batches = at(c, 139, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1096,7 +1360,7 @@ static CUresult forward_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .y = {at(c, 230, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1108,7 +1372,7 @@ static CUresult forward_73(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 230, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 231, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 14592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 142, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1119,8 +1383,8 @@ static CUresult forward_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .running_mean = at(c, 140, 4, 0), .running_variance = at(c, 141, 4, 0), .batches = at(c, 142, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .running_mean = at(c, 140, 4, 0), .running_variance = at(c, 141, 4, 0), .batches = at(c, 142, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1132,7 +1396,7 @@ static CUresult forward_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 24, 1}}, .y = {at(c, 234, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1144,7 +1408,7 @@ static CUresult forward_77(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 234, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 235, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 67, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 145, 8, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1155,8 +1419,8 @@ static CUresult forward_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .running_mean = at(c, 143, 4, 0), .running_variance = at(c, 144, 4, 0), .batches = at(c, 145, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .running_mean = at(c, 143, 4, 0), .running_variance = at(c, 144, 4, 0), .batches = at(c, 145, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1168,7 +1432,7 @@ static CUresult forward_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 24, 1}}, .y = {at(c, 238, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1180,7 +1444,7 @@ static CUresult forward_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 238, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 239, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 15936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 148, 8, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1191,8 +1455,8 @@ static CUresult forward_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .running_mean = at(c, 146, 4, 0), .running_variance = at(c, 147, 4, 0), .batches = at(c, 148, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .running_mean = at(c, 146, 4, 0), .running_variance = at(c, 147, 4, 0), .batches = at(c, 148, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1204,7 +1468,7 @@ static CUresult forward_84(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 24, 1}}, .y = {at(c, 242, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1216,7 +1480,7 @@ static CUresult forward_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 242, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 226, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .weight = c->packed + 16640 * e, .bias = at(c, 74, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_32_1_1_1_64_32_1_4_23040_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1228,7 +1492,7 @@ static CUresult forward_86(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 243, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 75, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 151, 8, 0)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 2, 1, 256, &a);
   }
   return r;
 }
@@ -1239,8 +1503,8 @@ static CUresult forward_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .running_mean = at(c, 149, 4, 0), .running_variance = at(c, 150, 4, 0), .batches = at(c, 151, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .running_mean = at(c, 149, 4, 0), .running_variance = at(c, 150, 4, 0), .batches = at(c, 151, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1252,7 +1516,7 @@ static CUresult forward_89(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .y = {at(c, 246, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .scale = at(c, 76, 4, 0), .shift = at(c, 77, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1264,7 +1528,7 @@ static CUresult forward_90(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 246, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 247, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 17664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 154, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1275,8 +1539,8 @@ static CUresult forward_91(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .running_mean = at(c, 152, 4, 0), .running_variance = at(c, 153, 4, 0), .batches = at(c, 154, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .running_mean = at(c, 152, 4, 0), .running_variance = at(c, 153, 4, 0), .batches = at(c, 154, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1288,7 +1552,7 @@ static CUresult forward_93(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 48, 1}}, .y = {at(c, 250, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1300,7 +1564,7 @@ static CUresult forward_94(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 250, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 251, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 81, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 157, 8, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 512), 3, 1, 256, &a);
   }
   return r;
 }
@@ -1311,8 +1575,8 @@ static CUresult forward_95(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .running_mean = at(c, 155, 4, 0), .running_variance = at(c, 156, 4, 0), .batches = at(c, 157, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .running_mean = at(c, 155, 4, 0), .running_variance = at(c, 156, 4, 0), .batches = at(c, 157, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1324,7 +1588,7 @@ static CUresult forward_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 48, 1}}, .y = {at(c, 254, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1336,7 +1600,7 @@ static CUresult forward_98(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 254, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 255, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 23040 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 160, 8, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_17920_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1347,8 +1611,8 @@ static CUresult forward_99(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .running_mean = at(c, 158, 4, 0), .running_variance = at(c, 159, 4, 0), .batches = at(c, 160, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_42_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .running_mean = at(c, 158, 4, 0), .running_variance = at(c, 159, 4, 0), .batches = at(c, 160, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 6, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1360,7 +1624,7 @@ static CUresult forward_101(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 48, 1}}, .y = {at(c, 258, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1372,7 +1636,7 @@ static CUresult forward_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 258, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 226, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .weight = c->packed + 25088 * e, .bias = at(c, 88, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_n_n_y_8_y_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_32_1_1_1_32_32_1_4_17920_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -1396,7 +1660,7 @@ static CUresult evaluation_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 161, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 5, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1407,8 +1671,8 @@ static CUresult evaluation_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .running_mean = at(c, 89, 4, 0), .running_variance = at(c, 90, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .running_mean = at(c, 89, 4, 0), .running_variance = at(c, 90, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1420,7 +1684,7 @@ static CUresult evaluation_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 165, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1431,8 +1695,8 @@ static CUresult evaluation_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .running_mean = at(c, 92, 4, 0), .running_variance = at(c, 93, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .running_mean = at(c, 92, 4, 0), .running_variance = at(c, 93, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1444,7 +1708,7 @@ static CUresult evaluation_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 168, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 169, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 11, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_16_3_2_8_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1455,8 +1719,8 @@ static CUresult evaluation_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .running_mean = at(c, 95, 4, 0), .running_variance = at(c, 96, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .running_mean = at(c, 95, 4, 0), .running_variance = at(c, 96, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1468,7 +1732,7 @@ static CUresult evaluation_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 173, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1479,8 +1743,8 @@ static CUresult evaluation_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .running_mean = at(c, 98, 4, 0), .running_variance = at(c, 99, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .running_mean = at(c, 98, 4, 0), .running_variance = at(c, 99, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1492,7 +1756,7 @@ static CUresult evaluation_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 178, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 19, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1503,8 +1767,8 @@ static CUresult evaluation_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .running_mean = at(c, 101, 4, 0), .running_variance = at(c, 102, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .running_mean = at(c, 101, 4, 0), .running_variance = at(c, 102, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1516,7 +1780,7 @@ static CUresult evaluation_21(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 182, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 1280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1527,8 +1791,8 @@ static CUresult evaluation_23(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .running_mean = at(c, 104, 4, 0), .running_variance = at(c, 105, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .running_mean = at(c, 104, 4, 0), .running_variance = at(c, 105, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1540,7 +1804,7 @@ static CUresult evaluation_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 185, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 186, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 25, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1551,8 +1815,8 @@ static CUresult evaluation_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .running_mean = at(c, 107, 4, 0), .running_variance = at(c, 108, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .running_mean = at(c, 107, 4, 0), .running_variance = at(c, 108, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1564,7 +1828,7 @@ static CUresult evaluation_29(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 190, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 2624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1575,8 +1839,8 @@ static CUresult evaluation_31(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .running_mean = at(c, 110, 4, 0), .running_variance = at(c, 111, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .running_mean = at(c, 110, 4, 0), .running_variance = at(c, 111, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1588,7 +1852,7 @@ static CUresult evaluation_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 194, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 33, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 2, 1, 256, &a);
   }
   return r;
 }
@@ -1599,8 +1863,8 @@ static CUresult evaluation_36(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .running_mean = at(c, 113, 4, 0), .running_variance = at(c, 114, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .running_mean = at(c, 113, 4, 0), .running_variance = at(c, 114, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1612,7 +1876,7 @@ static CUresult evaluation_38(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 198, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 4352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1623,8 +1887,8 @@ static CUresult evaluation_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .running_mean = at(c, 116, 4, 0), .running_variance = at(c, 117, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .running_mean = at(c, 116, 4, 0), .running_variance = at(c, 117, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1636,7 +1900,7 @@ static CUresult evaluation_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 201, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 202, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 39, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 3, 1, 256, &a);
   }
   return r;
 }
@@ -1647,8 +1911,8 @@ static CUresult evaluation_44(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .running_mean = at(c, 119, 4, 0), .running_variance = at(c, 120, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .running_mean = at(c, 119, 4, 0), .running_variance = at(c, 120, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1660,7 +1924,7 @@ static CUresult evaluation_46(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 205, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 206, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 9728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_17920_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1671,8 +1935,8 @@ static CUresult evaluation_48(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .running_mean = at(c, 122, 4, 0), .running_variance = at(c, 123, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .running_mean = at(c, 122, 4, 0), .running_variance = at(c, 123, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1684,7 +1948,7 @@ static CUresult evaluation_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 210, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 47, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_32_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1695,8 +1959,8 @@ static CUresult evaluation_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .running_mean = at(c, 125, 4, 0), .running_variance = at(c, 126, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .running_mean = at(c, 125, 4, 0), .running_variance = at(c, 126, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1708,7 +1972,7 @@ static CUresult evaluation_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 214, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1719,8 +1983,8 @@ static CUresult evaluation_58(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .running_mean = at(c, 128, 4, 0), .running_variance = at(c, 129, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .running_mean = at(c, 128, 4, 0), .running_variance = at(c, 129, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1732,7 +1996,7 @@ static CUresult evaluation_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 217, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 218, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 53, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_16_3_1_4_4_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_16_3_2_8_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1743,8 +2007,8 @@ static CUresult evaluation_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .running_mean = at(c, 131, 4, 0), .running_variance = at(c, 132, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .running_mean = at(c, 131, 4, 0), .running_variance = at(c, 132, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1756,7 +2020,7 @@ static CUresult evaluation_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 222, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1767,8 +2031,8 @@ static CUresult evaluation_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .running_mean = at(c, 134, 4, 0), .running_variance = at(c, 135, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .running_mean = at(c, 134, 4, 0), .running_variance = at(c, 135, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1780,7 +2044,7 @@ static CUresult evaluation_69(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 227, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 61, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1791,8 +2055,8 @@ static CUresult evaluation_71(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .running_mean = at(c, 137, 4, 0), .running_variance = at(c, 138, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .running_mean = at(c, 137, 4, 0), .running_variance = at(c, 138, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1804,7 +2068,7 @@ static CUresult evaluation_73(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 230, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 231, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 14592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1815,8 +2079,8 @@ static CUresult evaluation_75(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .running_mean = at(c, 140, 4, 0), .running_variance = at(c, 141, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .running_mean = at(c, 140, 4, 0), .running_variance = at(c, 141, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1828,7 +2092,7 @@ static CUresult evaluation_77(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 234, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 235, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 67, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_21_3_1_4_8_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1839,8 +2103,8 @@ static CUresult evaluation_79(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .running_mean = at(c, 143, 4, 0), .running_variance = at(c, 144, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .running_mean = at(c, 143, 4, 0), .running_variance = at(c, 144, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1852,7 +2116,7 @@ static CUresult evaluation_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 238, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 239, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 15936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1863,8 +2127,8 @@ static CUresult evaluation_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .running_mean = at(c, 146, 4, 0), .running_variance = at(c, 147, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .running_mean = at(c, 146, 4, 0), .running_variance = at(c, 147, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1876,7 +2140,7 @@ static CUresult evaluation_86(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 243, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 75, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    r = launch(c, k_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 2, 1, 256, &a);
   }
   return r;
 }
@@ -1887,8 +2151,8 @@ static CUresult evaluation_88(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .running_mean = at(c, 149, 4, 0), .running_variance = at(c, 150, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .running_mean = at(c, 149, 4, 0), .running_variance = at(c, 150, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1900,7 +2164,7 @@ static CUresult evaluation_90(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 246, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 247, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 17664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1911,8 +2175,8 @@ static CUresult evaluation_92(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .running_mean = at(c, 152, 4, 0), .running_variance = at(c, 153, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .running_mean = at(c, 152, 4, 0), .running_variance = at(c, 153, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1924,7 +2188,7 @@ static CUresult evaluation_94(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 250, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 251, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 81, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_42_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 3, 1, 256, &a);
   }
   return r;
 }
@@ -1935,8 +2199,8 @@ static CUresult evaluation_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .running_mean = at(c, 155, 4, 0), .running_variance = at(c, 156, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .running_mean = at(c, 155, 4, 0), .running_variance = at(c, 156, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1948,7 +2212,7 @@ static CUresult evaluation_98(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 254, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 255, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 23040 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_17920_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1959,8 +2223,8 @@ static CUresult evaluation_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .running_mean = at(c, 158, 4, 0), .running_variance = at(c, 159, 4, 0)};
-    r = launch(c, k_running_statistics_42_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .running_mean = at(c, 158, 4, 0), .running_variance = at(c, 159, 4, 0), .extent = {1, 1, 1, 42}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1984,51 +2248,47 @@ static CUresult backward_0_1(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 348, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .output = {at(c, 349, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 25088 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 255, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0)};
-    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.2.2.conv2d.weight_gradient
-static CUresult backward_0_2(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 258, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 348, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 346, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120))};
-    r = launch(c, k_weight_gradient_reduce_42_32_1_1_n, lane, 42, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2m.coeff_stems.2.2.conv2d.bias_gradient
-static CUresult backward_0_3(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_32_1_1_1_32_32_1_4_12800_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.2.1.1.bn.normalize.sums
+static CUresult backward_0_2(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 349, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0), .dscale = at(c, 344, 4, 0), .dshift = at(c, 345, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.2.2.conv2d.weight_gradient
+static CUresult backward_0_3(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 258, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 348, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.coeff_stems.2.2.conv2d.bias_gradient
 static CUresult backward_0_4(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 349, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0), .dscale = at(c, 344, 4, 0), .dshift = at(c, 345, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2040,7 +2300,7 @@ static CUresult backward_0_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 255, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 349, e, 0), {0, 0, 48, 1}}, .y = {at(c, 350, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 256, 4, 0), .rstd = at(c, 257, 4, 0), .scale = at(c, 85, 4, 0), .shift = at(c, 86, 4, 0), .dscale = at(c, 344, 4, 0), .dshift = at(c, 345, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2052,35 +2312,31 @@ static CUresult backward_0_6(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 350, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 351, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 23040 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 251, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.2.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_7(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 254, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 350, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 343, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377))};
-    r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_18176_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.2.1.0.conv.bn.normalize.sums
+static CUresult backward_0_7(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 351, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0), .dscale = at(c, 341, 4, 0), .dshift = at(c, 342, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.2.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_8(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 351, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0), .dscale = at(c, 341, 4, 0), .dshift = at(c, 342, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 254, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 350, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2092,7 +2348,7 @@ static CUresult backward_0_9(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 251, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 351, e, 0), {0, 0, 48, 1}}, .y = {at(c, 352, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 252, 4, 0), .rstd = at(c, 253, 4, 0), .scale = at(c, 82, 4, 0), .shift = at(c, 83, 4, 0), .dscale = at(c, 341, 4, 0), .dshift = at(c, 342, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2103,37 +2359,29 @@ static CUresult backward_0_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 352, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 353, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 81, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 247, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.2.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_11(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 250, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 352, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 340, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 352, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.output = {at(c, 353, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.weight = at(c, 81, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 247, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.mean = at(c, 248, 4, 0), .dx.rstd = at(c, 249, 4, 0), .dx.scale = at(c, 79, 4, 0), .dx.shift = at(c, 80, 4, 0), .x = {at(c, 250, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88), 3, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.2.0.1.bn.normalize.sums
-static CUresult backward_0_12(context *c, int lane) {
+static CUresult backward_0_11(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 353, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0), .dscale = at(c, 338, 4, 0), .dshift = at(c, 339, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 353, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0), .dscale = at(c, 338, 4, 0), .dshift = at(c, 339, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.2.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_12(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -2144,7 +2392,7 @@ static CUresult backward_0_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 247, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 353, e, 0), {0, 0, 48, 1}}, .y = {at(c, 354, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 248, 4, 0), .rstd = at(c, 249, 4, 0), .scale = at(c, 79, 4, 0), .shift = at(c, 80, 4, 0), .dscale = at(c, 338, 4, 0), .dshift = at(c, 339, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2156,35 +2404,31 @@ static CUresult backward_0_14(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 354, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 355, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 17664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 243, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .scale = at(c, 76, 4, 0), .shift = at(c, 77, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.2.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_15(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 246, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 354, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 337, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780))};
-    r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_32_1_4_32512_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.2.0.0.conv.bn.normalize.sums
+static CUresult backward_0_15(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 355, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .scale = at(c, 76, 4, 0), .shift = at(c, 77, 4, 0), .dscale = at(c, 335, 4, 0), .dshift = at(c, 336, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.2.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_16(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 355, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .scale = at(c, 76, 4, 0), .shift = at(c, 77, 4, 0), .dscale = at(c, 335, 4, 0), .dshift = at(c, 336, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 246, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 354, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2196,7 +2440,7 @@ static CUresult backward_0_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 243, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 355, e, 0), {0, 0, 128, 1}}, .y = {at(c, 356, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 244, 4, 0), .rstd = at(c, 245, 4, 0), .scale = at(c, 76, 4, 0), .shift = at(c, 77, 4, 0), .dscale = at(c, 335, 4, 0), .dshift = at(c, 336, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2207,8 +2451,8 @@ static CUresult backward_0_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 356, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 75, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 356, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 75, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
   }
   return r;
 }
@@ -2218,14 +2462,6 @@ static CUresult backward_0_19(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 356, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 334, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_128_9_1_n, lane, 36, 1, 1, 256, &a);
-  }
   return r;
 }
 
@@ -2236,51 +2472,47 @@ static CUresult backward_0_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 348, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .output = {at(c, 357, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 16640 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 239, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0)};
-    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.1.2.conv2d.weight_gradient
-static CUresult backward_0_21(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 242, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 348, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 332, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241))};
-    r = launch(c, k_weight_gradient_reduce_21_32_1_1_n, lane, 21, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2m.coeff_stems.1.2.conv2d.bias_gradient
-static CUresult backward_0_22(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_32_1_1_1_64_32_1_4_23040_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.1.1.1.bn.normalize.sums
+static CUresult backward_0_21(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 357, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 330, 4, 0), .dshift = at(c, 331, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.1.2.conv2d.weight_gradient
+static CUresult backward_0_22(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 242, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 348, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.coeff_stems.1.2.conv2d.bias_gradient
 static CUresult backward_0_23(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 357, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 330, 4, 0), .dshift = at(c, 331, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2292,7 +2524,7 @@ static CUresult backward_0_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 239, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 357, e, 0), {0, 0, 24, 1}}, .y = {at(c, 358, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 240, 4, 0), .rstd = at(c, 241, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 330, 4, 0), .dshift = at(c, 331, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2304,35 +2536,31 @@ static CUresult backward_0_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 358, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 359, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 15936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 235, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.1.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_26(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 238, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 358, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 329, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510))};
-    r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.1.1.0.conv.bn.normalize.sums
+static CUresult backward_0_26(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 359, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 327, 4, 0), .dshift = at(c, 328, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.1.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_27(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 359, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 327, 4, 0), .dshift = at(c, 328, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 238, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 358, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2344,7 +2572,7 @@ static CUresult backward_0_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 235, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 359, e, 0), {0, 0, 24, 1}}, .y = {at(c, 360, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 236, 4, 0), .rstd = at(c, 237, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 327, 4, 0), .dshift = at(c, 328, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2355,37 +2583,29 @@ static CUresult backward_0_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 360, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 361, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 67, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 231, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.1.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_30(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 234, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 360, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 326, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 360, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.output = {at(c, 361, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.weight = at(c, 67, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 231, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.mean = at(c, 232, 4, 0), .dx.rstd = at(c, 233, 4, 0), .dx.scale = at(c, 65, 4, 0), .dx.shift = at(c, 66, 4, 0), .x = {at(c, 234, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.1.0.1.bn.normalize.sums
-static CUresult backward_0_31(context *c, int lane) {
+static CUresult backward_0_30(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 361, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 324, 4, 0), .dshift = at(c, 325, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 361, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 324, 4, 0), .dshift = at(c, 325, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.1.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_31(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -2396,7 +2616,7 @@ static CUresult backward_0_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 231, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 361, e, 0), {0, 0, 24, 1}}, .y = {at(c, 362, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 232, 4, 0), .rstd = at(c, 233, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 324, 4, 0), .dshift = at(c, 325, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2408,35 +2628,31 @@ static CUresult backward_0_33(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 362, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 363, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 14592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 227, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.1.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_34(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 230, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 362, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 323, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120))};
-    r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_64_64_2_4_25088_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.1.0.0.conv.bn.normalize.sums
+static CUresult backward_0_34(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 363, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 321, 4, 0), .dshift = at(c, 322, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.1.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_35(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 363, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 321, 4, 0), .dshift = at(c, 322, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 230, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 362, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2448,7 +2664,7 @@ static CUresult backward_0_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 227, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 363, e, 0), {0, 0, 64, 1}}, .y = {at(c, 364, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 228, 4, 0), .rstd = at(c, 229, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 321, 4, 0), .dshift = at(c, 322, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2459,8 +2675,8 @@ static CUresult backward_0_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 364, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 61, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 364, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 61, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2471,12 +2687,8 @@ static CUresult backward_0_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 364, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 320, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_64_9_1_n, lane, 18, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 326, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 320, 4, 0), 3, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 21, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2488,51 +2700,47 @@ static CUresult backward_0_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 348, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .output = {at(c, 365, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 14080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 222, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .scale = at(c, 57, 4, 0), .shift = at(c, 58, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.0.2.conv2d.weight_gradient
-static CUresult backward_0_40(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 225, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 348, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 318, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_16_32_1_1_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2m.coeff_stems.0.2.conv2d.bias_gradient
-static CUresult backward_0_41(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_32_1_1_1_128_32_2_4_43520_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.0.1.1.bn.normalize.sums
+static CUresult backward_0_40(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 365, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .scale = at(c, 57, 4, 0), .shift = at(c, 58, 4, 0), .dscale = at(c, 316, 4, 0), .dshift = at(c, 317, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.0.2.conv2d.weight_gradient
+static CUresult backward_0_41(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 225, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 348, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.coeff_stems.0.2.conv2d.bias_gradient
 static CUresult backward_0_42(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 365, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .scale = at(c, 57, 4, 0), .shift = at(c, 58, 4, 0), .dscale = at(c, 316, 4, 0), .dshift = at(c, 317, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2544,7 +2752,7 @@ static CUresult backward_0_43(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 222, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 365, e, 0), {0, 0, 16, 1}}, .y = {at(c, 366, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 223, 4, 0), .rstd = at(c, 224, 4, 0), .scale = at(c, 57, 4, 0), .shift = at(c, 58, 4, 0), .dscale = at(c, 316, 4, 0), .dshift = at(c, 317, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2556,35 +2764,31 @@ static CUresult backward_0_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 367, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 13824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 218, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .scale = at(c, 54, 4, 0), .shift = at(c, 55, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.0.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_45(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 315, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384))};
-    r = launch(c, k_weight_gradient_reduce_16_16_1_1_n, lane, 8, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.0.1.0.conv.bn.normalize.sums
+static CUresult backward_0_45(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 367, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .scale = at(c, 54, 4, 0), .shift = at(c, 55, 4, 0), .dscale = at(c, 313, 4, 0), .dshift = at(c, 314, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.0.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_46(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 367, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .scale = at(c, 54, 4, 0), .shift = at(c, 55, 4, 0), .dscale = at(c, 313, 4, 0), .dshift = at(c, 314, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2596,7 +2800,7 @@ static CUresult backward_0_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 218, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 367, e, 0), {0, 0, 16, 1}}, .y = {at(c, 368, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 219, 4, 0), .rstd = at(c, 220, 4, 0), .scale = at(c, 54, 4, 0), .shift = at(c, 55, 4, 0), .dscale = at(c, 313, 4, 0), .dshift = at(c, 314, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2607,37 +2811,29 @@ static CUresult backward_0_48(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 368, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 369, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 53, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 214, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .scale = at(c, 51, 4, 0), .shift = at(c, 52, 4, 0)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.0.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_49(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 217, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 368, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_16_3_1_4_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 312, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_16_9_1_n, lane, 5, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 368, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.output = {at(c, 369, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.weight = at(c, 53, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 214, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.mean = at(c, 215, 4, 0), .dx.rstd = at(c, 216, 4, 0), .dx.scale = at(c, 51, 4, 0), .dx.shift = at(c, 52, 4, 0), .x = {at(c, 217, e, 0), h * w / 4, 2 * w, 16, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_16_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.0.0.1.bn.normalize.sums
-static CUresult backward_0_50(context *c, int lane) {
+static CUresult backward_0_49(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 369, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .scale = at(c, 51, 4, 0), .shift = at(c, 52, 4, 0), .dscale = at(c, 310, 4, 0), .dshift = at(c, 311, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 369, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .scale = at(c, 51, 4, 0), .shift = at(c, 52, 4, 0), .dscale = at(c, 310, 4, 0), .dshift = at(c, 311, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.0.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_50(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -2648,7 +2844,7 @@ static CUresult backward_0_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 214, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 369, e, 0), {0, 0, 16, 1}}, .y = {at(c, 370, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 215, 4, 0), .rstd = at(c, 216, 4, 0), .scale = at(c, 51, 4, 0), .shift = at(c, 52, 4, 0), .dscale = at(c, 310, 4, 0), .dshift = at(c, 311, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2660,35 +2856,31 @@ static CUresult backward_0_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 371, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 210, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .scale = at(c, 48, 4, 0), .shift = at(c, 49, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2m.coeff_stems.0.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_53(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 309, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2m.coeff_stems.0.0.0.conv.bn.normalize.sums
+static CUresult backward_0_53(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 371, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .scale = at(c, 48, 4, 0), .shift = at(c, 49, 4, 0), .dscale = at(c, 307, 4, 0), .dshift = at(c, 308, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.0.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_54(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 371, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .scale = at(c, 48, 4, 0), .shift = at(c, 49, 4, 0), .dscale = at(c, 307, 4, 0), .dshift = at(c, 308, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2700,7 +2892,7 @@ static CUresult backward_0_55(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 210, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 371, e, 0), {0, 0, 32, 1}}, .y = {at(c, 372, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 211, 4, 0), .rstd = at(c, 212, 4, 0), .scale = at(c, 48, 4, 0), .shift = at(c, 49, 4, 0), .dscale = at(c, 307, 4, 0), .dshift = at(c, 308, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2711,8 +2903,8 @@ static CUresult backward_0_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 372, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 47, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 372, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 47, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    r = launch(c, k_depthwise_gradients_32_3_2_16_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2723,12 +2915,8 @@ static CUresult backward_0_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 372, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_32_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 306, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_32_9_1_n, lane, 9, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 312, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 306, 4, 0), 5, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 14, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2751,56 +2939,48 @@ static CUresult backward_0_59(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .output = {at(c, 374, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 11776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.2.2.conv2d.weight_gradient
-static CUresult backward_0_60(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 209, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 304, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120))};
-    r = launch(c, k_weight_gradient_reduce_42_32_1_1_n, lane, 42, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2o.coeff_stems.2.2.conv2d.bias_gradient
-static CUresult backward_0_61(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .output = {at(c, 374, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 11776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 206, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_42_32_1_1_1_32_32_1_4_12800_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.2.1.1.bn.normalize.sums
+static CUresult backward_0_60(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.2.2.conv2d.weight_gradient
+static CUresult backward_0_61(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 209, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.coeff_stems.2.2.conv2d.bias_gradient
 static CUresult backward_0_62(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_42_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2812,7 +2992,7 @@ static CUresult backward_0_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 48, 1}}, .y = {at(c, 375, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2824,35 +3004,31 @@ static CUresult backward_0_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 375, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 376, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 9728 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 202, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0)};
-    r = launch(c, k_convolution_e_shape_42_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.2.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_65(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 375, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 301, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377))};
-    r = launch(c, k_weight_gradient_reduce_42_42_1_1_n, lane, 56, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_18176_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.2.1.0.conv.bn.normalize.sums
+static CUresult backward_0_65(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 376, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0), .dscale = at(c, 299, 4, 0), .dshift = at(c, 300, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.2.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_66(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 376, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0), .dscale = at(c, 299, 4, 0), .dshift = at(c, 300, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 375, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2864,7 +3040,7 @@ static CUresult backward_0_67(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 202, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 376, e, 0), {0, 0, 48, 1}}, .y = {at(c, 377, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 203, 4, 0), .rstd = at(c, 204, 4, 0), .scale = at(c, 40, 4, 0), .shift = at(c, 41, 4, 0), .dscale = at(c, 299, 4, 0), .dshift = at(c, 300, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2875,36 +3051,32 @@ static CUresult backward_0_68(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 377, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 378, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = at(c, 39, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 198, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0)};
-    r = launch(c, k_depthwise_42_3_1_4_16_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.2.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_69(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 201, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 377, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_42_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 298, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_42_9_1_n, lane, 12, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 377, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.output = {at(c, 378, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.weight = at(c, 39, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 198, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.mean = at(c, 199, 4, 0), .dx.rstd = at(c, 200, 4, 0), .dx.scale = at(c, 37, 4, 0), .dx.shift = at(c, 38, 4, 0), .x = {at(c, 201, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88), 3, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.2.0.1.bn.normalize.sums
+static CUresult backward_0_69(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 378, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0), .dscale = at(c, 296, 4, 0), .dshift = at(c, 297, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88))};
+    r = launch(c, k_normalize_reduce_finish, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.2.1.0.conv.conv.conv2d.weight_gradient
 static CUresult backward_0_70(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 378, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0), .dscale = at(c, 296, 4, 0), .dshift = at(c, 297, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 298, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2916,7 +3088,7 @@ static CUresult backward_0_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 198, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 378, e, 0), {0, 0, 48, 1}}, .y = {at(c, 379, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 199, 4, 0), .rstd = at(c, 200, 4, 0), .scale = at(c, 37, 4, 0), .shift = at(c, 38, 4, 0), .dscale = at(c, 296, 4, 0), .dshift = at(c, 297, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 6, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_42_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 42), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2928,35 +3100,31 @@ static CUresult backward_0_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 379, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .output = {at(c, 380, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 4352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 194, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .scale = at(c, 34, 4, 0), .shift = at(c, 35, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_42_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.2.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_73(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 379, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_42_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 295, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780))};
-    r = launch(c, k_weight_gradient_reduce_128_42_1_1_n, lane, 168, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_42_1_1_1_64_32_1_4_32512_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.2.0.0.conv.bn.normalize.sums
+static CUresult backward_0_73(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 380, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .scale = at(c, 34, 4, 0), .shift = at(c, 35, 4, 0), .dscale = at(c, 293, 4, 0), .dshift = at(c, 294, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.2.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_74(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 380, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .scale = at(c, 34, 4, 0), .shift = at(c, 35, 4, 0), .dscale = at(c, 293, 4, 0), .dshift = at(c, 294, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 379, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
   }
   return r;
 }
@@ -2968,7 +3136,7 @@ static CUresult backward_0_75(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 194, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 380, e, 0), {0, 0, 128, 1}}, .y = {at(c, 381, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 195, 4, 0), .rstd = at(c, 196, 4, 0), .scale = at(c, 34, 4, 0), .shift = at(c, 35, 4, 0), .dscale = at(c, 293, 4, 0), .dshift = at(c, 294, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2979,8 +3147,8 @@ static CUresult backward_0_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 381, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 33, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 381, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 33, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_5(n, h, w)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
   }
   return r;
 }
@@ -2991,12 +3159,8 @@ static CUresult backward_0_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 381, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_128_3_1_4_32_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 292, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_128_9_1_n, lane, 36, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 340, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 334, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 292, 4, 0), 20, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 38, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3008,51 +3172,47 @@ static CUresult backward_0_78(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .output = {at(c, 382, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 3328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 190, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
-    r = launch(c, k_convolution_e_shape_21_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.1.2.conv2d.weight_gradient
-static CUresult backward_0_79(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 290, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241))};
-    r = launch(c, k_weight_gradient_reduce_21_32_1_1_n, lane, 21, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2o.coeff_stems.1.2.conv2d.bias_gradient
-static CUresult backward_0_80(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_32_1_1_1_64_32_1_4_23040_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.1.1.1.bn.normalize.sums
+static CUresult backward_0_79(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 382, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 288, 4, 0), .dshift = at(c, 289, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.1.2.conv2d.weight_gradient
+static CUresult backward_0_80(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.coeff_stems.1.2.conv2d.bias_gradient
 static CUresult backward_0_81(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 382, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 288, 4, 0), .dshift = at(c, 289, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3064,7 +3224,7 @@ static CUresult backward_0_82(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 190, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 382, e, 0), {0, 0, 24, 1}}, .y = {at(c, 383, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 191, 4, 0), .rstd = at(c, 192, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 288, 4, 0), .dshift = at(c, 289, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3076,35 +3236,31 @@ static CUresult backward_0_83(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 383, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 384, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = c->packed + 2624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 186, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0)};
-    r = launch(c, k_convolution_e_shape_21_21_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.1.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_84(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_21_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 287, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510))};
-    r = launch(c, k_weight_gradient_reduce_21_21_1_1_n, lane, 14, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.1.1.0.conv.bn.normalize.sums
+static CUresult backward_0_84(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 384, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 285, 4, 0), .dshift = at(c, 286, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.1.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_85(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 384, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 285, 4, 0), .dshift = at(c, 286, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3116,7 +3272,7 @@ static CUresult backward_0_86(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 186, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 384, e, 0), {0, 0, 24, 1}}, .y = {at(c, 385, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 187, 4, 0), .rstd = at(c, 188, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 285, 4, 0), .dshift = at(c, 286, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3127,37 +3283,29 @@ static CUresult backward_0_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 385, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 386, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight = at(c, 25, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 182, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
-    r = launch(c, k_depthwise_21_3_1_4_8_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.1.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_88(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 185, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 385, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_21_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 284, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_21_9_1_n, lane, 6, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 385, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.output = {at(c, 386, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.weight = at(c, 25, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 182, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.mean = at(c, 183, 4, 0), .dx.rstd = at(c, 184, 4, 0), .dx.scale = at(c, 23, 4, 0), .dx.shift = at(c, 24, 4, 0), .x = {at(c, 185, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.1.0.1.bn.normalize.sums
-static CUresult backward_0_89(context *c, int lane) {
+static CUresult backward_0_88(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 386, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 282, 4, 0), .dshift = at(c, 283, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512))};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 386, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 282, 4, 0), .dshift = at(c, 283, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.1.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_89(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -3168,7 +3316,7 @@ static CUresult backward_0_90(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 182, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 386, e, 0), {0, 0, 24, 1}}, .y = {at(c, 387, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 256, 21}, .mean = at(c, 183, 4, 0), .rstd = at(c, 184, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 282, 4, 0), .dshift = at(c, 283, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 3, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_8_1_e_e_e, lane, ceiling(n * h * w / 256, 85), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3180,35 +3328,31 @@ static CUresult backward_0_91(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .output = {at(c, 388, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 1280 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 178, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_21_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.1.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_92(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_21_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 281, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120))};
-    r = launch(c, k_weight_gradient_reduce_64_21_1_1_n, lane, 42, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_21_1_1_1_64_64_2_4_25088_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.1.0.0.conv.bn.normalize.sums
+static CUresult backward_0_92(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 388, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 279, 4, 0), .dshift = at(c, 280, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.1.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_93(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 388, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 279, 4, 0), .dshift = at(c, 280, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3220,7 +3364,7 @@ static CUresult backward_0_94(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 178, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 388, e, 0), {0, 0, 64, 1}}, .y = {at(c, 389, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 179, 4, 0), .rstd = at(c, 180, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 279, 4, 0), .dshift = at(c, 280, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3231,8 +3375,8 @@ static CUresult backward_0_95(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 389, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 19, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 389, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 19, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3243,12 +3387,8 @@ static CUresult backward_0_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 389, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 278, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_64_9_1_n, lane, 18, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 284, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 278, 4, 0), 3, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 21, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3259,56 +3399,48 @@ static CUresult backward_0_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .output = {at(c, 390, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.0.2.conv2d.weight_gradient
-static CUresult backward_0_98(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 276, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_16_32_1_1_n, lane, 16, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum head.o2o.coeff_stems.0.2.conv2d.bias_gradient
-static CUresult backward_0_99(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_channel_sum_finish_32_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .output = {at(c, 390, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 173, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_16_32_1_1_1_128_32_2_4_43520_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.0.1.1.bn.normalize.sums
+static CUresult backward_0_98(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 390, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0), .dscale = at(c, 274, 4, 0), .dshift = at(c, 275, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.0.2.conv2d.weight_gradient
+static CUresult backward_0_99(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.coeff_stems.0.2.conv2d.bias_gradient
 static CUresult backward_0_100(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 390, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0), .dscale = at(c, 274, 4, 0), .dshift = at(c, 275, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 390, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0), .dscale = at(c, 274, 4, 0), .dshift = at(c, 275, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3320,7 +3452,7 @@ static CUresult backward_0_101(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 390, e, 0), {0, 0, 16, 1}}, .y = {at(c, 391, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0), .dscale = at(c, 274, 4, 0), .dshift = at(c, 275, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3332,35 +3464,35 @@ static CUresult backward_0_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 392, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 169, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.0.1.1.conv.conv2d.weight_gradient
-static CUresult backward_0_103(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 273, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384))};
-    r = launch(c, k_weight_gradient_reduce_16_16_1_1_n, lane, 8, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.0.1.0.conv.bn.normalize.sums
+static CUresult backward_0_103(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 392, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 271, 4, 0), .dshift = at(c, 272, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.0.1.1.conv.conv2d.weight_gradient
 static CUresult backward_0_104(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 392, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 271, 4, 0), .dshift = at(c, 272, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_23(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 7, .entry = {{kept(c, lane), at(c, 332, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 329, 4, 0), 6, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 323, 4, 0), 10, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 309, 4, 0), 21, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 295, 4, 0), 37, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 276, 4, 0), 58, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 273, 4, 0), 74, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 82, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3372,7 +3504,7 @@ static CUresult backward_0_105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 169, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 392, e, 0), {0, 0, 16, 1}}, .y = {at(c, 393, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 170, 4, 0), .rstd = at(c, 171, 4, 0), .scale = at(c, 12, 4, 0), .shift = at(c, 13, 4, 0), .dscale = at(c, 271, 4, 0), .dshift = at(c, 272, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3383,37 +3515,29 @@ static CUresult backward_0_106(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 393, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 394, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = at(c, 11, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 165, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0)};
-    r = launch(c, k_depthwise_16_3_1_4_4_y_n_n_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.0.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_0_107(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 168, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 393, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_16_3_1_4_4_e_e, lane, smaller(ceiling(n * h * w / 64, 512), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 270, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_16_9_1_n, lane, 5, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 393, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.output = {at(c, 394, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.weight = at(c, 11, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 165, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.mean = at(c, 166, 4, 0), .dx.rstd = at(c, 167, 4, 0), .dx.scale = at(c, 9, 4, 0), .dx.shift = at(c, 10, 4, 0), .x = {at(c, 168, e, 0), h * w / 4, 2 * w, 16, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_16_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.0.0.1.bn.normalize.sums
-static CUresult backward_0_108(context *c, int lane) {
+static CUresult backward_0_107(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 394, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 268, 4, 0), .dshift = at(c, 269, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 394, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 268, 4, 0), .dshift = at(c, 269, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.0.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_0_108(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   return r;
 }
 
@@ -3424,7 +3548,7 @@ static CUresult backward_0_109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 165, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 394, e, 0), {0, 0, 16, 1}}, .y = {at(c, 395, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 166, 4, 0), .rstd = at(c, 167, 4, 0), .scale = at(c, 9, 4, 0), .shift = at(c, 10, 4, 0), .dscale = at(c, 268, 4, 0), .dshift = at(c, 269, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3436,35 +3560,35 @@ static CUresult backward_0_110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 396, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 161, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.coeff_stems.0.0.1.conv.conv2d.weight_gradient
-static CUresult backward_0_111(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 267, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce head.o2o.coeff_stems.0.0.0.conv.bn.normalize.sums
+static CUresult backward_0_111(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 396, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 265, 4, 0), .dshift = at(c, 266, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.0.0.1.conv.conv2d.weight_gradient
 static CUresult backward_0_112(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 396, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 265, 4, 0), .dshift = at(c, 266, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 11, .entry = {{kept(c, lane), at(c, 346, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 343, 4, 0), 6, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 337, 4, 0), 13, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 318, 4, 0), 34, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 315, 4, 0), 50, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 304, 4, 0), 58, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 301, 4, 0), 64, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 290, 4, 0), 71, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 287, 4, 0), 77, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 281, 4, 0), 81, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 267, 4, 0), 92, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 108, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3476,7 +3600,7 @@ static CUresult backward_0_113(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 161, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 396, e, 0), {0, 0, 32, 1}}, .y = {at(c, 397, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 162, 4, 0), .rstd = at(c, 163, 4, 0), .scale = at(c, 6, 4, 0), .shift = at(c, 7, 4, 0), .dscale = at(c, 265, 4, 0), .dshift = at(c, 266, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3487,8 +3611,8 @@ static CUresult backward_0_114(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 397, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 5, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_y_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 397, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 5, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    r = launch(c, k_depthwise_gradients_32_3_2_16_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3499,36 +3623,52 @@ static CUresult backward_0_115(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 397, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_weight_gradient_partial_32_3_1_4_8_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 264, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_32_9_1_n, lane, 9, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 270, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 264, 4, 0), 5, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 14, 1, 1, 256, &a);
   }
   return r;
 }
 
-// conv2d_input_gradient head.o2o.coeff_stems.2.2.conv2d.input_gradient
-static CUresult backward_1_1(context *c, int lane) {
+// conv2d_weight_gradient head.o2o.coeff_stems.2.2.conv2d.weight_gradient
+static CUresult backward_1_3(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .output = {at(c, 374, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight = c->packed + 11776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 206, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0)};
-    r = launch(c, k_convolution_e_shape_42_32_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 209, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
 
-// normalize_reduce head.o2o.coeff_stems.2.1.1.bn.normalize.sums
-static CUresult backward_1_4(context *c, int lane) {
+// conv2d_weight_gradient head.o2o.coeff_stems.2.1.1.conv.conv2d.weight_gradient
+static CUresult backward_1_8(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 206, e, 0), {0, 0, 48, 1}}, .dy = {at(c, 374, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 1024, 42}, .mean = at(c, 207, 4, 0), .rstd = at(c, 208, 4, 0), .scale = at(c, 43, 4, 0), .shift = at(c, 44, 4, 0), .dscale = at(c, 302, 4, 0), .dshift = at(c, 303, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_42, lane, 6, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 375, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.2.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_1_12(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.2.0.1.conv.conv2d.weight_gradient
+static CUresult backward_1_16(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 379, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
   }
   return r;
 }
@@ -3539,8 +3679,56 @@ static CUresult backward_1_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 381, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 33, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_128_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 2, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 381, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 33, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.2.0.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_1_19(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 298, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 292, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 20, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.1.2.conv2d.weight_gradient
+static CUresult backward_1_22(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.1.1.1.conv.conv2d.weight_gradient
+static CUresult backward_1_27(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.1.0.1.conv.conv2d.weight_gradient
+static CUresult backward_1_35(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3551,32 +3739,52 @@ static CUresult backward_1_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 389, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = at(c, 19, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 389, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 19, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
 
-// conv2d_input_gradient head.o2o.coeff_stems.0.2.conv2d.input_gradient
-static CUresult backward_1_39(context *c, int lane) {
+// conv2d_weight_gradient head.o2o.coeff_stems.0.2.conv2d.weight_gradient
+static CUresult backward_1_41(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .output = {at(c, 390, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 173, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_32_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
 
-// normalize_reduce head.o2o.coeff_stems.0.1.1.bn.normalize.sums
-static CUresult backward_1_42(context *c, int lane) {
+// conv2d_weight_gradient head.o2o.coeff_stems.0.1.1.conv.conv2d.weight_gradient
+static CUresult backward_1_46(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 173, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 390, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 174, 4, 0), .rstd = at(c, 175, 4, 0), .scale = at(c, 15, 4, 0), .shift = at(c, 16, 4, 0), .dscale = at(c, 274, 4, 0), .dshift = at(c, 275, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 304, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 301, 4, 0), 6, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 295, 4, 0), 13, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 276, 4, 0), 34, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 273, 4, 0), 50, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 58, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.0.0.1.conv.conv2d.weight_gradient
+static CUresult backward_1_54(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 290, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 287, 4, 0), 6, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 281, 4, 0), 10, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 267, 4, 0), 21, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 37, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3587,8 +3795,52 @@ static CUresult backward_1_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 397, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = at(c, 5, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_depthwise_32_3_1_4_8_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 397, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 5, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    r = launch(c, k_depthwise_gradients_32_3_2_16_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.2.0.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_2_19(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 340, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 334, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 20, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.0.1.1.conv.conv2d.weight_gradient
+static CUresult backward_2_46(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 346, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 343, 4, 0), 6, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 337, 4, 0), 13, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 318, 4, 0), 34, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 315, 4, 0), 50, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 58, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.0.0.1.conv.conv2d.weight_gradient
+static CUresult backward_2_54(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 332, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 329, 4, 0), 6, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 323, 4, 0), 10, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 309, 4, 0), 21, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 37, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3838,525 +4090,371 @@ static const struct reprise_step steps_forward_evaluation[] = {
 
 // The backward pass with cotangents for o2m_coeff, o2o_coeff.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 8, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 1, backward_0_1},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 2, backward_0_2},
-    {reprise_signal, 1, 16, NULL},
-    {reprise_wait, 2, 0, NULL},
-    {reprise_launch, 2, 3, backward_0_3},
-    {reprise_launch, 0, 4, backward_0_4},
+    {reprise_launch, 0, 2, backward_0_2},
+    {reprise_wait, 8, 0, NULL},
+    {reprise_launch, 8, 3, backward_0_3},
+    {reprise_signal, 8, 9, NULL},
+    {reprise_wait, 9, 0, NULL},
+    {reprise_launch, 9, 4, backward_0_4},
     {reprise_launch, 0, 5, backward_0_5},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 6, backward_0_6},
-    {reprise_signal, 0, 19, NULL},
-    {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 7, backward_0_7},
-    {reprise_signal, 1, 18, NULL},
-    {reprise_launch, 0, 8, backward_0_8},
+    {reprise_signal, 0, 12, NULL},
+    {reprise_launch, 0, 7, backward_0_7},
+    {reprise_wait, 8, 1, NULL},
+    {reprise_launch, 8, 8, backward_0_8},
+    {reprise_signal, 8, 10, NULL},
     {reprise_launch, 0, 9, backward_0_9},
-    {reprise_signal, 0, 2, NULL},
     {reprise_launch, 0, 10, backward_0_10},
-    {reprise_signal, 0, 21, NULL},
-    {reprise_wait, 1, 2, NULL},
-    {reprise_launch, 1, 11, backward_0_11},
-    {reprise_signal, 1, 22, NULL},
+    {reprise_launch, 0, 11, backward_0_11},
     {reprise_launch, 0, 12, backward_0_12},
+    {reprise_signal, 0, 14, NULL},
     {reprise_launch, 0, 13, backward_0_13},
-    {reprise_signal, 0, 3, NULL},
+    {reprise_signal, 0, 2, NULL},
     {reprise_launch, 0, 14, backward_0_14},
-    {reprise_wait, 1, 3, NULL},
-    {reprise_launch, 1, 15, backward_0_15},
-    {reprise_signal, 1, 25, NULL},
-    {reprise_launch, 0, 16, backward_0_16},
+    {reprise_launch, 0, 15, backward_0_15},
+    {reprise_wait, 8, 2, NULL},
+    {reprise_launch, 8, 16, backward_0_16},
+    {reprise_signal, 8, 16, NULL},
     {reprise_launch, 0, 17, backward_0_17},
-    {reprise_signal, 0, 4, NULL},
+    {reprise_signal, 0, 15, NULL},
     {reprise_launch, 0, 18, backward_0_18},
-    {reprise_signal, 0, 23, NULL},
-    {reprise_wait, 1, 4, NULL},
-    {reprise_launch, 1, 19, backward_0_19},
-    {reprise_signal, 1, 30, NULL},
-    {reprise_wait, 3, 0, NULL},
-    {reprise_launch, 3, 20, backward_0_20},
-    {reprise_wait, 4, 0, NULL},
-    {reprise_launch, 4, 21, backward_0_21},
-    {reprise_signal, 4, 27, NULL},
-    {reprise_wait, 5, 0, NULL},
-    {reprise_launch, 5, 22, backward_0_22},
-    {reprise_launch, 3, 23, backward_0_23},
-    {reprise_launch, 3, 24, backward_0_24},
-    {reprise_signal, 3, 5, NULL},
-    {reprise_launch, 3, 25, backward_0_25},
-    {reprise_wait, 4, 5, NULL},
-    {reprise_launch, 4, 26, backward_0_26},
-    {reprise_signal, 4, 29, NULL},
-    {reprise_launch, 3, 27, backward_0_27},
-    {reprise_launch, 3, 28, backward_0_28},
-    {reprise_signal, 3, 6, NULL},
-    {reprise_launch, 3, 29, backward_0_29},
-    {reprise_signal, 3, 35, NULL},
-    {reprise_wait, 4, 6, NULL},
-    {reprise_launch, 4, 30, backward_0_30},
-    {reprise_signal, 4, 32, NULL},
-    {reprise_launch, 3, 31, backward_0_31},
-    {reprise_launch, 3, 32, backward_0_32},
-    {reprise_signal, 3, 7, NULL},
-    {reprise_launch, 3, 33, backward_0_33},
-    {reprise_wait, 4, 7, NULL},
-    {reprise_launch, 4, 34, backward_0_34},
-    {reprise_signal, 4, 37, NULL},
-    {reprise_launch, 3, 35, backward_0_35},
-    {reprise_launch, 3, 36, backward_0_36},
-    {reprise_signal, 3, 8, NULL},
-    {reprise_launch, 3, 37, backward_0_37},
-    {reprise_signal, 3, 33, NULL},
-    {reprise_wait, 4, 8, NULL},
-    {reprise_launch, 4, 38, backward_0_38},
-    {reprise_wait, 6, 0, NULL},
-    {reprise_launch, 6, 39, backward_0_39},
-    {reprise_wait, 7, 0, NULL},
-    {reprise_launch, 7, 40, backward_0_40},
-    {reprise_signal, 7, 39, NULL},
-    {reprise_launch, 2, 41, backward_0_41},
-    {reprise_launch, 6, 42, backward_0_42},
-    {reprise_launch, 6, 43, backward_0_43},
-    {reprise_signal, 6, 9, NULL},
-    {reprise_launch, 6, 44, backward_0_44},
-    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 0, 19, backward_0_19},
+    {reprise_signal, 0, 19, NULL},
+    {reprise_wait, 1, 0, NULL},
+    {reprise_launch, 1, 20, backward_0_20},
+    {reprise_launch, 1, 21, backward_0_21},
+    {reprise_launch, 9, 22, backward_0_22},
+    {reprise_signal, 9, 18, NULL},
+    {reprise_launch, 9, 23, backward_0_23},
+    {reprise_launch, 1, 24, backward_0_24},
+    {reprise_signal, 1, 3, NULL},
+    {reprise_launch, 1, 25, backward_0_25},
+    {reprise_signal, 1, 22, NULL},
+    {reprise_launch, 1, 26, backward_0_26},
+    {reprise_wait, 9, 3, NULL},
+    {reprise_launch, 9, 27, backward_0_27},
+    {reprise_signal, 9, 20, NULL},
+    {reprise_launch, 1, 28, backward_0_28},
+    {reprise_launch, 1, 29, backward_0_29},
+    {reprise_launch, 1, 30, backward_0_30},
+    {reprise_launch, 1, 31, backward_0_31},
+    {reprise_signal, 1, 24, NULL},
+    {reprise_launch, 1, 32, backward_0_32},
+    {reprise_signal, 1, 4, NULL},
+    {reprise_launch, 1, 33, backward_0_33},
+    {reprise_launch, 1, 34, backward_0_34},
+    {reprise_wait, 9, 4, NULL},
+    {reprise_launch, 9, 35, backward_0_35},
+    {reprise_signal, 9, 26, NULL},
+    {reprise_launch, 1, 36, backward_0_36},
+    {reprise_signal, 1, 25, NULL},
+    {reprise_launch, 1, 37, backward_0_37},
+    {reprise_signal, 1, 23, NULL},
+    {reprise_launch, 1, 38, backward_0_38},
+    {reprise_signal, 1, 29, NULL},
+    {reprise_wait, 2, 0, NULL},
+    {reprise_launch, 2, 39, backward_0_39},
+    {reprise_signal, 2, 30, NULL},
+    {reprise_launch, 2, 40, backward_0_40},
+    {reprise_launch, 8, 41, backward_0_41},
+    {reprise_signal, 8, 28, NULL},
+    {reprise_launch, 9, 42, backward_0_42},
+    {reprise_signal, 9, 31, NULL},
+    {reprise_launch, 2, 43, backward_0_43},
+    {reprise_signal, 2, 5, NULL},
+    {reprise_launch, 2, 44, backward_0_44},
     {reprise_launch, 2, 45, backward_0_45},
-    {reprise_launch, 6, 46, backward_0_46},
-    {reprise_launch, 6, 47, backward_0_47},
-    {reprise_signal, 6, 10, NULL},
-    {reprise_launch, 6, 48, backward_0_48},
-    {reprise_wait, 2, 10, NULL},
+    {reprise_wait, 8, 5, NULL},
+    {reprise_launch, 8, 46, backward_0_46},
+    {reprise_signal, 8, 33, NULL},
+    {reprise_launch, 2, 47, backward_0_47},
+    {reprise_launch, 2, 48, backward_0_48},
     {reprise_launch, 2, 49, backward_0_49},
-    {reprise_launch, 6, 50, backward_0_50},
-    {reprise_launch, 6, 51, backward_0_51},
-    {reprise_signal, 6, 11, NULL},
-    {reprise_launch, 6, 52, backward_0_52},
-    {reprise_wait, 2, 11, NULL},
+    {reprise_launch, 2, 50, backward_0_50},
+    {reprise_launch, 2, 51, backward_0_51},
+    {reprise_signal, 2, 6, NULL},
+    {reprise_launch, 2, 52, backward_0_52},
     {reprise_launch, 2, 53, backward_0_53},
-    {reprise_launch, 6, 54, backward_0_54},
-    {reprise_launch, 6, 55, backward_0_55},
-    {reprise_signal, 6, 12, NULL},
-    {reprise_launch, 6, 56, backward_0_56},
-    {reprise_signal, 6, 42, NULL},
+    {reprise_wait, 9, 6, NULL},
+    {reprise_launch, 9, 54, backward_0_54},
+    {reprise_launch, 2, 55, backward_0_55},
+    {reprise_launch, 2, 56, backward_0_56},
+    {reprise_signal, 2, 34, NULL},
+    {reprise_launch, 2, 57, backward_0_57},
+    {reprise_launch, 3, 58, backward_0_58},
+    {reprise_signal, 3, 7, NULL},
+    {reprise_launch, 3, 59, backward_0_59},
+    {reprise_launch, 3, 60, backward_0_60},
+    {reprise_wait, 8, 7, NULL},
+    {reprise_launch, 8, 61, backward_0_61},
+    {reprise_wait, 9, 7, NULL},
+    {reprise_launch, 9, 62, backward_0_62},
+    {reprise_launch, 3, 63, backward_0_63},
+    {reprise_signal, 3, 8, NULL},
+    {reprise_launch, 3, 64, backward_0_64},
+    {reprise_launch, 3, 65, backward_0_65},
+    {reprise_wait, 8, 8, NULL},
+    {reprise_launch, 8, 66, backward_0_66},
+    {reprise_wait, 3, 9, NULL},
+    {reprise_launch, 3, 67, backward_0_67},
+    {reprise_launch, 3, 68, backward_0_68},
+    {reprise_launch, 3, 69, backward_0_69},
+    {reprise_launch, 3, 70, backward_0_70},
+    {reprise_launch, 3, 71, backward_0_71},
+    {reprise_signal, 3, 11, NULL},
+    {reprise_wait, 3, 10, NULL},
+    {reprise_launch, 3, 72, backward_0_72},
+    {reprise_launch, 3, 73, backward_0_73},
+    {reprise_wait, 9, 11, NULL},
+    {reprise_launch, 9, 74, backward_0_74},
     {reprise_wait, 3, 12, NULL},
-    {reprise_launch, 3, 57, backward_0_57},
-    {reprise_launch, 5, 58, backward_0_58},
-    {reprise_signal, 5, 13, NULL},
-    {reprise_launch, 5, 59, backward_0_59},
-    {reprise_signal, 5, 14, NULL},
-    {reprise_wait, 7, 13, NULL},
-    {reprise_launch, 7, 60, backward_0_60},
-    {reprise_launch, 5, 61, backward_0_61},
-    {reprise_wait, 7, 14, NULL},
-    {reprise_launch, 7, 62, backward_0_62},
-    {reprise_launch, 7, 63, backward_0_63},
-    {reprise_signal, 7, 15, NULL},
-    {reprise_launch, 7, 64, backward_0_64},
-    {reprise_wait, 5, 15, NULL},
-    {reprise_launch, 5, 65, backward_0_65},
-    {reprise_launch, 7, 66, backward_0_66},
-    {reprise_wait, 7, 16, NULL},
-    {reprise_launch, 7, 67, backward_0_67},
-    {reprise_signal, 7, 17, NULL},
-    {reprise_launch, 7, 68, backward_0_68},
-    {reprise_wait, 5, 17, NULL},
-    {reprise_launch, 5, 69, backward_0_69},
-    {reprise_launch, 7, 70, backward_0_70},
-    {reprise_wait, 7, 18, NULL},
-    {reprise_launch, 7, 71, backward_0_71},
-    {reprise_signal, 7, 20, NULL},
-    {reprise_wait, 7, 19, NULL},
-    {reprise_launch, 7, 72, backward_0_72},
-    {reprise_wait, 5, 20, NULL},
-    {reprise_launch, 5, 73, backward_0_73},
-    {reprise_launch, 7, 74, backward_0_74},
-    {reprise_wait, 7, 21, NULL},
-    {reprise_wait, 7, 22, NULL},
-    {reprise_launch, 7, 75, backward_0_75},
-    {reprise_signal, 7, 24, NULL},
-    {reprise_wait, 7, 23, NULL},
-    {reprise_launch, 7, 76, backward_0_76},
-    {reprise_wait, 4, 24, NULL},
-    {reprise_launch, 4, 77, backward_0_77},
-    {reprise_wait, 5, 22, NULL},
-    {reprise_launch, 5, 78, backward_0_78},
-    {reprise_wait, 2, 13, NULL},
-    {reprise_launch, 2, 79, backward_0_79},
+    {reprise_launch, 3, 75, backward_0_75},
+    {reprise_signal, 3, 13, NULL},
     {reprise_wait, 0, 13, NULL},
-    {reprise_launch, 0, 80, backward_0_80},
-    {reprise_launch, 5, 81, backward_0_81},
-    {reprise_wait, 5, 4, NULL},
-    {reprise_launch, 5, 82, backward_0_82},
-    {reprise_signal, 5, 26, NULL},
+    {reprise_launch, 0, 76, backward_0_76},
+    {reprise_launch, 0, 77, backward_0_77},
+    {reprise_wait, 4, 14, NULL},
+    {reprise_wait, 4, 7, NULL},
+    {reprise_launch, 4, 78, backward_0_78},
+    {reprise_launch, 4, 79, backward_0_79},
+    {reprise_launch, 8, 80, backward_0_80},
+    {reprise_launch, 9, 81, backward_0_81},
+    {reprise_wait, 4, 15, NULL},
+    {reprise_launch, 4, 82, backward_0_82},
+    {reprise_signal, 4, 17, NULL},
+    {reprise_wait, 4, 16, NULL},
+    {reprise_launch, 4, 83, backward_0_83},
+    {reprise_launch, 4, 84, backward_0_84},
+    {reprise_wait, 8, 17, NULL},
+    {reprise_launch, 8, 85, backward_0_85},
+    {reprise_wait, 4, 18, NULL},
+    {reprise_launch, 4, 86, backward_0_86},
+    {reprise_launch, 4, 87, backward_0_87},
+    {reprise_launch, 4, 88, backward_0_88},
+    {reprise_launch, 4, 89, backward_0_89},
+    {reprise_wait, 4, 19, NULL},
+    {reprise_launch, 4, 90, backward_0_90},
+    {reprise_signal, 4, 21, NULL},
+    {reprise_wait, 4, 20, NULL},
+    {reprise_launch, 4, 91, backward_0_91},
+    {reprise_launch, 4, 92, backward_0_92},
+    {reprise_wait, 8, 21, NULL},
+    {reprise_launch, 8, 93, backward_0_93},
+    {reprise_wait, 4, 22, NULL},
+    {reprise_launch, 4, 94, backward_0_94},
+    {reprise_wait, 4, 23, NULL},
+    {reprise_launch, 4, 95, backward_0_95},
+    {reprise_launch, 4, 96, backward_0_96},
+    {reprise_wait, 5, 24, NULL},
+    {reprise_wait, 5, 7, NULL},
+    {reprise_launch, 5, 97, backward_0_97},
+    {reprise_launch, 5, 98, backward_0_98},
+    {reprise_launch, 9, 99, backward_0_99},
+    {reprise_launch, 9, 100, backward_0_100},
     {reprise_wait, 5, 25, NULL},
-    {reprise_launch, 5, 83, backward_0_83},
-    {reprise_wait, 0, 26, NULL},
-    {reprise_launch, 0, 84, backward_0_84},
-    {reprise_launch, 5, 85, backward_0_85},
-    {reprise_wait, 5, 27, NULL},
-    {reprise_launch, 5, 86, backward_0_86},
-    {reprise_signal, 5, 28, NULL},
-    {reprise_launch, 5, 87, backward_0_87},
-    {reprise_wait, 3, 28, NULL},
-    {reprise_launch, 3, 88, backward_0_88},
-    {reprise_launch, 5, 89, backward_0_89},
+    {reprise_launch, 5, 101, backward_0_101},
+    {reprise_signal, 5, 27, NULL},
+    {reprise_wait, 5, 26, NULL},
+    {reprise_launch, 5, 102, backward_0_102},
+    {reprise_launch, 5, 103, backward_0_103},
+    {reprise_wait, 9, 27, NULL},
+    {reprise_launch, 9, 104, backward_0_104},
+    {reprise_wait, 5, 28, NULL},
+    {reprise_launch, 5, 105, backward_0_105},
+    {reprise_launch, 5, 106, backward_0_106},
+    {reprise_launch, 5, 107, backward_0_107},
+    {reprise_launch, 5, 108, backward_0_108},
     {reprise_wait, 5, 29, NULL},
-    {reprise_launch, 5, 90, backward_0_90},
-    {reprise_signal, 5, 31, NULL},
-    {reprise_wait, 5, 23, NULL},
+    {reprise_launch, 5, 109, backward_0_109},
+    {reprise_signal, 5, 32, NULL},
     {reprise_wait, 5, 30, NULL},
-    {reprise_launch, 5, 91, backward_0_91},
-    {reprise_wait, 3, 31, NULL},
-    {reprise_launch, 3, 92, backward_0_92},
-    {reprise_launch, 5, 93, backward_0_93},
-    {reprise_wait, 5, 32, NULL},
-    {reprise_launch, 5, 94, backward_0_94},
-    {reprise_signal, 5, 34, NULL},
+    {reprise_wait, 5, 31, NULL},
+    {reprise_launch, 5, 110, backward_0_110},
+    {reprise_launch, 5, 111, backward_0_111},
+    {reprise_wait, 8, 32, NULL},
+    {reprise_launch, 8, 112, backward_0_112},
     {reprise_wait, 5, 33, NULL},
-    {reprise_launch, 5, 95, backward_0_95},
-    {reprise_wait, 3, 34, NULL},
-    {reprise_launch, 3, 96, backward_0_96},
-    {reprise_wait, 1, 35, NULL},
-    {reprise_wait, 1, 32, NULL},
-    {reprise_wait, 1, 13, NULL},
-    {reprise_launch, 1, 97, backward_0_97},
-    {reprise_signal, 1, 36, NULL},
-    {reprise_launch, 2, 98, backward_0_98},
-    {reprise_launch, 1, 99, backward_0_99},
-    {reprise_wait, 2, 36, NULL},
-    {reprise_launch, 2, 100, backward_0_100},
-    {reprise_wait, 2, 8, NULL},
-    {reprise_launch, 2, 101, backward_0_101},
-    {reprise_signal, 2, 38, NULL},
-    {reprise_wait, 2, 37, NULL},
-    {reprise_launch, 2, 102, backward_0_102},
-    {reprise_wait, 6, 38, NULL},
-    {reprise_launch, 6, 103, backward_0_103},
-    {reprise_launch, 2, 104, backward_0_104},
-    {reprise_wait, 2, 39, NULL},
-    {reprise_launch, 2, 105, backward_0_105},
-    {reprise_signal, 2, 40, NULL},
-    {reprise_launch, 2, 106, backward_0_106},
-    {reprise_wait, 6, 40, NULL},
-    {reprise_launch, 6, 107, backward_0_107},
-    {reprise_launch, 2, 108, backward_0_108},
-    {reprise_launch, 2, 109, backward_0_109},
-    {reprise_signal, 2, 41, NULL},
-    {reprise_launch, 2, 110, backward_0_110},
-    {reprise_wait, 6, 41, NULL},
-    {reprise_launch, 6, 111, backward_0_111},
-    {reprise_launch, 2, 112, backward_0_112},
-    {reprise_launch, 2, 113, backward_0_113},
-    {reprise_signal, 2, 43, NULL},
-    {reprise_wait, 2, 42, NULL},
-    {reprise_launch, 2, 114, backward_0_114},
-    {reprise_wait, 3, 43, NULL},
-    {reprise_launch, 3, 115, backward_0_115},
-    {reprise_join, 8, 0, NULL},
+    {reprise_launch, 5, 113, backward_0_113},
+    {reprise_wait, 5, 34, NULL},
+    {reprise_launch, 5, 114, backward_0_114},
+    {reprise_launch, 5, 115, backward_0_115},
+    {reprise_join, 10, 0, NULL},
 };
 
 // The backward pass with cotangents for o2o_coeff.
 static const struct reprise_step steps_backward_1[] = {
-    {reprise_fork, 8, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_58},
     {reprise_signal, 0, 0, NULL},
-    {reprise_launch, 0, 1, backward_1_1},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 2, backward_0_60},
-    {reprise_wait, 2, 0, NULL},
-    {reprise_launch, 2, 3, backward_0_61},
-    {reprise_launch, 0, 4, backward_1_4},
+    {reprise_launch, 0, 1, backward_0_59},
+    {reprise_launch, 0, 2, backward_0_60},
+    {reprise_wait, 8, 0, NULL},
+    {reprise_launch, 8, 3, backward_1_3},
+    {reprise_wait, 9, 0, NULL},
+    {reprise_launch, 9, 4, backward_0_62},
     {reprise_launch, 0, 5, backward_0_63},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 6, backward_0_64},
-    {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 7, backward_0_65},
-    {reprise_launch, 0, 8, backward_0_66},
+    {reprise_launch, 0, 7, backward_0_65},
+    {reprise_wait, 8, 1, NULL},
+    {reprise_launch, 8, 8, backward_1_8},
     {reprise_launch, 0, 9, backward_0_67},
-    {reprise_signal, 0, 2, NULL},
     {reprise_launch, 0, 10, backward_0_68},
-    {reprise_wait, 1, 2, NULL},
-    {reprise_launch, 1, 11, backward_0_69},
-    {reprise_launch, 0, 12, backward_0_70},
+    {reprise_launch, 0, 11, backward_0_69},
+    {reprise_launch, 0, 12, backward_1_12},
     {reprise_launch, 0, 13, backward_0_71},
-    {reprise_signal, 0, 3, NULL},
+    {reprise_signal, 0, 2, NULL},
     {reprise_launch, 0, 14, backward_0_72},
-    {reprise_wait, 1, 3, NULL},
-    {reprise_launch, 1, 15, backward_0_73},
-    {reprise_launch, 0, 16, backward_0_74},
+    {reprise_launch, 0, 15, backward_0_73},
+    {reprise_wait, 8, 2, NULL},
+    {reprise_launch, 8, 16, backward_1_16},
     {reprise_launch, 0, 17, backward_0_75},
-    {reprise_signal, 0, 4, NULL},
     {reprise_launch, 0, 18, backward_1_18},
-    {reprise_wait, 1, 4, NULL},
-    {reprise_launch, 1, 19, backward_0_77},
-    {reprise_wait, 3, 0, NULL},
-    {reprise_launch, 3, 20, backward_0_78},
-    {reprise_wait, 4, 0, NULL},
-    {reprise_launch, 4, 21, backward_0_79},
-    {reprise_wait, 5, 0, NULL},
-    {reprise_launch, 5, 22, backward_0_80},
-    {reprise_launch, 3, 23, backward_0_81},
-    {reprise_launch, 3, 24, backward_0_82},
-    {reprise_signal, 3, 5, NULL},
-    {reprise_launch, 3, 25, backward_0_83},
-    {reprise_wait, 4, 5, NULL},
-    {reprise_launch, 4, 26, backward_0_84},
-    {reprise_launch, 3, 27, backward_0_85},
-    {reprise_launch, 3, 28, backward_0_86},
-    {reprise_signal, 3, 6, NULL},
-    {reprise_launch, 3, 29, backward_0_87},
-    {reprise_wait, 4, 6, NULL},
-    {reprise_launch, 4, 30, backward_0_88},
-    {reprise_launch, 3, 31, backward_0_89},
-    {reprise_launch, 3, 32, backward_0_90},
-    {reprise_signal, 3, 7, NULL},
-    {reprise_launch, 3, 33, backward_0_91},
-    {reprise_wait, 4, 7, NULL},
-    {reprise_launch, 4, 34, backward_0_92},
-    {reprise_launch, 3, 35, backward_0_93},
-    {reprise_launch, 3, 36, backward_0_94},
-    {reprise_signal, 3, 8, NULL},
-    {reprise_launch, 3, 37, backward_1_37},
-    {reprise_wait, 4, 8, NULL},
-    {reprise_launch, 4, 38, backward_0_96},
-    {reprise_wait, 6, 0, NULL},
-    {reprise_launch, 6, 39, backward_1_39},
-    {reprise_wait, 7, 0, NULL},
-    {reprise_launch, 7, 40, backward_0_98},
-    {reprise_launch, 2, 41, backward_0_99},
-    {reprise_launch, 6, 42, backward_1_42},
-    {reprise_launch, 6, 43, backward_0_101},
-    {reprise_signal, 6, 9, NULL},
-    {reprise_launch, 6, 44, backward_0_102},
-    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 0, 19, backward_1_19},
+    {reprise_wait, 1, 0, NULL},
+    {reprise_launch, 1, 20, backward_0_78},
+    {reprise_launch, 1, 21, backward_0_79},
+    {reprise_launch, 9, 22, backward_1_22},
+    {reprise_launch, 9, 23, backward_0_81},
+    {reprise_launch, 1, 24, backward_0_82},
+    {reprise_signal, 1, 3, NULL},
+    {reprise_launch, 1, 25, backward_0_83},
+    {reprise_launch, 1, 26, backward_0_84},
+    {reprise_wait, 9, 3, NULL},
+    {reprise_launch, 9, 27, backward_1_27},
+    {reprise_launch, 1, 28, backward_0_86},
+    {reprise_launch, 1, 29, backward_0_87},
+    {reprise_launch, 1, 30, backward_0_88},
+    {reprise_launch, 1, 31, backward_0_89},
+    {reprise_launch, 1, 32, backward_0_90},
+    {reprise_signal, 1, 4, NULL},
+    {reprise_launch, 1, 33, backward_0_91},
+    {reprise_launch, 1, 34, backward_0_92},
+    {reprise_wait, 9, 4, NULL},
+    {reprise_launch, 9, 35, backward_1_35},
+    {reprise_launch, 1, 36, backward_0_94},
+    {reprise_launch, 1, 37, backward_1_37},
+    {reprise_launch, 1, 38, backward_0_96},
+    {reprise_wait, 2, 0, NULL},
+    {reprise_launch, 2, 39, backward_0_97},
+    {reprise_launch, 2, 40, backward_0_98},
+    {reprise_launch, 8, 41, backward_1_41},
+    {reprise_launch, 9, 42, backward_0_100},
+    {reprise_launch, 2, 43, backward_0_101},
+    {reprise_signal, 2, 5, NULL},
+    {reprise_launch, 2, 44, backward_0_102},
     {reprise_launch, 2, 45, backward_0_103},
-    {reprise_launch, 6, 46, backward_0_104},
-    {reprise_launch, 6, 47, backward_0_105},
-    {reprise_signal, 6, 10, NULL},
-    {reprise_launch, 6, 48, backward_0_106},
-    {reprise_wait, 2, 10, NULL},
+    {reprise_wait, 8, 5, NULL},
+    {reprise_launch, 8, 46, backward_1_46},
+    {reprise_launch, 2, 47, backward_0_105},
+    {reprise_launch, 2, 48, backward_0_106},
     {reprise_launch, 2, 49, backward_0_107},
-    {reprise_launch, 6, 50, backward_0_108},
-    {reprise_launch, 6, 51, backward_0_109},
-    {reprise_signal, 6, 11, NULL},
-    {reprise_launch, 6, 52, backward_0_110},
-    {reprise_wait, 2, 11, NULL},
+    {reprise_launch, 2, 50, backward_0_108},
+    {reprise_launch, 2, 51, backward_0_109},
+    {reprise_signal, 2, 6, NULL},
+    {reprise_launch, 2, 52, backward_0_110},
     {reprise_launch, 2, 53, backward_0_111},
-    {reprise_launch, 6, 54, backward_0_112},
-    {reprise_launch, 6, 55, backward_0_113},
-    {reprise_signal, 6, 12, NULL},
-    {reprise_launch, 6, 56, backward_1_56},
-    {reprise_wait, 3, 12, NULL},
-    {reprise_launch, 3, 57, backward_0_115},
-    {reprise_join, 8, 0, NULL},
+    {reprise_wait, 9, 6, NULL},
+    {reprise_launch, 9, 54, backward_1_54},
+    {reprise_launch, 2, 55, backward_0_113},
+    {reprise_launch, 2, 56, backward_1_56},
+    {reprise_launch, 2, 57, backward_0_115},
+    {reprise_join, 10, 0, NULL},
 };
 
 // The backward pass with cotangents for o2m_coeff.
 static const struct reprise_step steps_backward_2[] = {
-    {reprise_fork, 8, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 1, backward_0_1},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 2, backward_0_2},
-    {reprise_wait, 2, 0, NULL},
-    {reprise_launch, 2, 3, backward_0_3},
-    {reprise_launch, 0, 4, backward_0_4},
+    {reprise_launch, 0, 2, backward_0_2},
+    {reprise_wait, 8, 0, NULL},
+    {reprise_launch, 8, 3, backward_0_3},
+    {reprise_wait, 9, 0, NULL},
+    {reprise_launch, 9, 4, backward_0_4},
     {reprise_launch, 0, 5, backward_0_5},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 6, backward_0_6},
-    {reprise_wait, 1, 1, NULL},
-    {reprise_launch, 1, 7, backward_0_7},
-    {reprise_launch, 0, 8, backward_0_8},
+    {reprise_launch, 0, 7, backward_0_7},
+    {reprise_wait, 8, 1, NULL},
+    {reprise_launch, 8, 8, backward_0_8},
     {reprise_launch, 0, 9, backward_0_9},
-    {reprise_signal, 0, 2, NULL},
     {reprise_launch, 0, 10, backward_0_10},
-    {reprise_wait, 1, 2, NULL},
-    {reprise_launch, 1, 11, backward_0_11},
+    {reprise_launch, 0, 11, backward_0_11},
     {reprise_launch, 0, 12, backward_0_12},
     {reprise_launch, 0, 13, backward_0_13},
-    {reprise_signal, 0, 3, NULL},
+    {reprise_signal, 0, 2, NULL},
     {reprise_launch, 0, 14, backward_0_14},
-    {reprise_wait, 1, 3, NULL},
-    {reprise_launch, 1, 15, backward_0_15},
-    {reprise_launch, 0, 16, backward_0_16},
+    {reprise_launch, 0, 15, backward_0_15},
+    {reprise_wait, 8, 2, NULL},
+    {reprise_launch, 8, 16, backward_0_16},
     {reprise_launch, 0, 17, backward_0_17},
-    {reprise_signal, 0, 4, NULL},
     {reprise_launch, 0, 18, backward_0_18},
-    {reprise_wait, 1, 4, NULL},
-    {reprise_launch, 1, 19, backward_0_19},
-    {reprise_wait, 3, 0, NULL},
-    {reprise_launch, 3, 20, backward_0_20},
-    {reprise_wait, 4, 0, NULL},
-    {reprise_launch, 4, 21, backward_0_21},
-    {reprise_wait, 5, 0, NULL},
-    {reprise_launch, 5, 22, backward_0_22},
-    {reprise_launch, 3, 23, backward_0_23},
-    {reprise_launch, 3, 24, backward_0_24},
-    {reprise_signal, 3, 5, NULL},
-    {reprise_launch, 3, 25, backward_0_25},
-    {reprise_wait, 4, 5, NULL},
-    {reprise_launch, 4, 26, backward_0_26},
-    {reprise_launch, 3, 27, backward_0_27},
-    {reprise_launch, 3, 28, backward_0_28},
-    {reprise_signal, 3, 6, NULL},
-    {reprise_launch, 3, 29, backward_0_29},
-    {reprise_wait, 4, 6, NULL},
-    {reprise_launch, 4, 30, backward_0_30},
-    {reprise_launch, 3, 31, backward_0_31},
-    {reprise_launch, 3, 32, backward_0_32},
-    {reprise_signal, 3, 7, NULL},
-    {reprise_launch, 3, 33, backward_0_33},
-    {reprise_wait, 4, 7, NULL},
-    {reprise_launch, 4, 34, backward_0_34},
-    {reprise_launch, 3, 35, backward_0_35},
-    {reprise_launch, 3, 36, backward_0_36},
-    {reprise_signal, 3, 8, NULL},
-    {reprise_launch, 3, 37, backward_0_37},
-    {reprise_wait, 4, 8, NULL},
-    {reprise_launch, 4, 38, backward_0_38},
-    {reprise_wait, 6, 0, NULL},
-    {reprise_launch, 6, 39, backward_0_39},
-    {reprise_wait, 7, 0, NULL},
-    {reprise_launch, 7, 40, backward_0_40},
-    {reprise_launch, 2, 41, backward_0_41},
-    {reprise_launch, 6, 42, backward_0_42},
-    {reprise_launch, 6, 43, backward_0_43},
-    {reprise_signal, 6, 9, NULL},
-    {reprise_launch, 6, 44, backward_0_44},
-    {reprise_wait, 2, 9, NULL},
+    {reprise_launch, 0, 19, backward_2_19},
+    {reprise_wait, 1, 0, NULL},
+    {reprise_launch, 1, 20, backward_0_20},
+    {reprise_launch, 1, 21, backward_0_21},
+    {reprise_launch, 9, 22, backward_0_22},
+    {reprise_launch, 9, 23, backward_0_23},
+    {reprise_launch, 1, 24, backward_0_24},
+    {reprise_signal, 1, 3, NULL},
+    {reprise_launch, 1, 25, backward_0_25},
+    {reprise_launch, 1, 26, backward_0_26},
+    {reprise_wait, 9, 3, NULL},
+    {reprise_launch, 9, 27, backward_0_27},
+    {reprise_launch, 1, 28, backward_0_28},
+    {reprise_launch, 1, 29, backward_0_29},
+    {reprise_launch, 1, 30, backward_0_30},
+    {reprise_launch, 1, 31, backward_0_31},
+    {reprise_launch, 1, 32, backward_0_32},
+    {reprise_signal, 1, 4, NULL},
+    {reprise_launch, 1, 33, backward_0_33},
+    {reprise_launch, 1, 34, backward_0_34},
+    {reprise_wait, 9, 4, NULL},
+    {reprise_launch, 9, 35, backward_0_35},
+    {reprise_launch, 1, 36, backward_0_36},
+    {reprise_launch, 1, 37, backward_0_37},
+    {reprise_launch, 1, 38, backward_0_38},
+    {reprise_wait, 2, 0, NULL},
+    {reprise_launch, 2, 39, backward_0_39},
+    {reprise_launch, 2, 40, backward_0_40},
+    {reprise_launch, 8, 41, backward_0_41},
+    {reprise_launch, 9, 42, backward_0_42},
+    {reprise_launch, 2, 43, backward_0_43},
+    {reprise_signal, 2, 5, NULL},
+    {reprise_launch, 2, 44, backward_0_44},
     {reprise_launch, 2, 45, backward_0_45},
-    {reprise_launch, 6, 46, backward_0_46},
-    {reprise_launch, 6, 47, backward_0_47},
-    {reprise_signal, 6, 10, NULL},
-    {reprise_launch, 6, 48, backward_0_48},
-    {reprise_wait, 2, 10, NULL},
+    {reprise_wait, 8, 5, NULL},
+    {reprise_launch, 8, 46, backward_2_46},
+    {reprise_launch, 2, 47, backward_0_47},
+    {reprise_launch, 2, 48, backward_0_48},
     {reprise_launch, 2, 49, backward_0_49},
-    {reprise_launch, 6, 50, backward_0_50},
-    {reprise_launch, 6, 51, backward_0_51},
-    {reprise_signal, 6, 11, NULL},
-    {reprise_launch, 6, 52, backward_0_52},
-    {reprise_wait, 2, 11, NULL},
+    {reprise_launch, 2, 50, backward_0_50},
+    {reprise_launch, 2, 51, backward_0_51},
+    {reprise_signal, 2, 6, NULL},
+    {reprise_launch, 2, 52, backward_0_52},
     {reprise_launch, 2, 53, backward_0_53},
-    {reprise_launch, 6, 54, backward_0_54},
-    {reprise_launch, 6, 55, backward_0_55},
-    {reprise_signal, 6, 12, NULL},
-    {reprise_launch, 6, 56, backward_0_56},
-    {reprise_wait, 3, 12, NULL},
-    {reprise_launch, 3, 57, backward_0_57},
-    {reprise_join, 8, 0, NULL},
+    {reprise_wait, 9, 6, NULL},
+    {reprise_launch, 9, 54, backward_2_54},
+    {reprise_launch, 2, 55, backward_0_55},
+    {reprise_launch, 2, 56, backward_0_56},
+    {reprise_launch, 2, 57, backward_0_57},
+    {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 91, 81},
     {steps_forward_evaluation, 139, 81},
-    {steps_backward_0, 220, 154},
-    {steps_backward_1, 92, 76},
-    {steps_backward_2, 92, 76},
+    {steps_backward_0, 194, 118},
+    {steps_backward_1, 77, 60},
+    {steps_backward_2, 77, 60},
 };
-
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 336);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 128);
-    break;
-  case 1:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 252);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 252);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120) * 5376);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 128);
-    break;
-  case 2:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 504);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 504);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241) * 2688);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 128);
-    break;
-  case 3:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 16), 512) * 384);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 176) * 756);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 168);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 176) * 1152);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
-    break;
-  case 4:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 252);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 8), 512) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 4608);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 176) * 756);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 252);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241) * 2688);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
-    break;
-  case 5:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 4) * (w / 16), 16), 512) * 168);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 504);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 1512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 504);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 168);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 128);
-    break;
-  case 6:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 4) * (w / 8), 32), 512) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 176) * 576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
-    break;
-  case 7:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 336);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120) * 5376);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 336);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
@@ -4392,14 +4490,15 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_9ecd6881_coefficients_stage = {
     .format = reprise_context_format,
-    .plan = "83f518ff7d4504717b64e1cf7b32ac43c7cea13cd25d7d5f59147bb368e74773",
+    .plan = "5e9b70272e40a105fec6dd0a05aab9d24f03a037b92a19f3f93d6f6c9e224434",
     .storages = 398,
     .kernels = kernel_end,
-    .lanes = 8,
-    .events = 44,
+    .lanes = 10,
+    .events = 35,
     .programs = 5,
     .packed = 26624,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // CoefficientsDigest is the SHA-256 of the plan of stage coefficients.
-const CoefficientsDigest = "83f518ff7d4504717b64e1cf7b32ac43c7cea13cd25d7d5f59147bb368e74773"
+const CoefficientsDigest = "5e9b70272e40a105fec6dd0a05aab9d24f03a037b92a19f3f93d6f6c9e224434"
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "93b90279b2e9f22f091f9b07b84ca0678a725e38d898483e765b1012474470ca"
+const CoefficientsKernels = "974846b69840d511b20fd651410dd2ca1d933f8335cf465748c715e6b50f990b"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

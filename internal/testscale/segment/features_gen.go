@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "a2e7f89deaf2ee586592faefb40628e2325f21a21c6c43ca8eb1fc100a1f1fd6"
+const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c283140581cd5"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "39f9fa13bf4825865cf67c9c31d6655509dae2b4642ed1f148554100677f1711"
+const FeaturesKernels = "c76c65e039d3d9f06d4167bb934e90c9bb9f9864c10c48e1f216ff1ab45ed1ff"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FusionDigest is the SHA-256 of the plan of stage fusion.
-const FusionDigest = "cbf39e1a5ad61e7cea3f0640a8b3a4207a9a9b8821bff4838825598c317b1818"
+const FusionDigest = "6b9a244efa2af88aacc45411a32358a18cdc11afca7453feafa7972a4c87e3f6"
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "85cefa39671d08cf5fa01794e364c1a8ba7bbf61cf742a799878b74cd0e69952"
+const FusionKernels = "6a9110121d22655a095a6b1ae972bf7bb1f40ba88a6590788b9f118f03606c9c"
 
 //go:embed fusion_plan.json
 var planFusion []byte

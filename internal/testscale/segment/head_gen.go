@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // HeadDigest is the SHA-256 of the plan of stage head.
-const HeadDigest = "d9790eabd7418b64041fabe83505298da63e15b14b985193bb457dceb6078146"
+const HeadDigest = "08a5068e619b27c842c25fe02d0ceea0f69030b014f676efc7f71095c3227c7d"
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "231ce70366dd5727a61f74f602d45ae4297f1e5b974bcb4cc7c4baab6e0a3c68"
+const HeadKernels = "cecea1ed631bfd3e34261ab5f94c97aebf7ce773e89d4f9a1fecaaa8e08bd9d8"
 
 //go:embed head_plan.json
 var planHead []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // PrototypesDigest is the SHA-256 of the plan of stage prototypes.
-const PrototypesDigest = "f6bc4d21f9e20cc824629d3029886d8f5baac3627aa8ce9a164cca2df2e1eec5"
+const PrototypesDigest = "1c2b20517965c8bff9005dfc91c63ab39bb4dc21cce117faa27cf6de630858c2"
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "e6eec383df1c3761c31de3f9927207826f19d9700ab94824a35260e14f72db5f"
+const PrototypesKernels = "82f3c493b1f777162f117f9f331b6f68e7360193844d63fcdf892cf13f2ffbbb"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

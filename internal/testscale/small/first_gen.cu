@@ -46,6 +46,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -54,10 +62,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -122,9 +137,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -248,9 +265,28 @@ __device__ __forceinline__ unsigned short float_to_bfloat(float x) {
   return bits;
 }
 
+// Two at once, the second in the upper half.
+__device__ __forceinline__ uint32_t floats_to_halves(float low, float high) {
+  uint32_t bits;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+  return bits;
+}
+
+__device__ __forceinline__ uint32_t floats_to_bfloats(float low, float high) {
+  uint32_t bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+  return bits;
+}
+
 __device__ __forceinline__ float shuffle_xor(float x, int lanes) {
   float r;
   asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=f"(r) : "f"(x), "r"(lanes));
+  return r;
+}
+
+__device__ __forceinline__ uint32_t shuffle_xor(uint32_t x, int lanes) {
+  uint32_t r;
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(r) : "r"(x), "r"(lanes));
   return r;
 }
 
@@ -277,6 +313,20 @@ __device__ __forceinline__ float power_of_two(float x) {
 __device__ __forceinline__ float reciprocal(float x) {
   float r;
   asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
+// The same two where numbers below 2^-126, operands and results, count as zero.
+// Without that, they take three and four instructions more.
+__device__ __forceinline__ float flushed_power_of_two(float x) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
+__device__ __forceinline__ float flushed_reciprocal(float x) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }
 
@@ -324,16 +374,36 @@ struct storage<float> {
 template <>
 struct storage<fp16> {
   static __device__ __forceinline__ fp16 round(float x) { return {float_to_half(x)}; }
+  static __device__ __forceinline__ uint32_t pair(float low, float high) { return floats_to_halves(low, high); }
+  static __device__ __forceinline__ void unpair(float &low, float &high, uint32_t word) {
+    low = half_to_float((unsigned short)(word));
+    high = half_to_float((unsigned short)(word >> 16));
+  }
 };
 template <>
 struct storage<bf16> {
   static __device__ __forceinline__ bf16 round(float x) { return {float_to_bfloat(x)}; }
+  static __device__ __forceinline__ uint32_t pair(float low, float high) { return floats_to_bfloats(low, high); }
+  static __device__ __forceinline__ void unpair(float &low, float &high, uint32_t word) {
+    low = float_from_bits(word << 16);
+    high = float_from_bits(word & 0xffff0000u);
+  }
 };
 
 // V neighbours in memory, moved by as few instructions as their alignment allows.
-template <class T, int V>
+template <class T, int V, bool Paired = sizeof(T) == 2 && V % 2 == 0>
 struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) group {
   T element[V];
+};
+
+// 16-bit neighbours are also words of two, the form in which they are converted:
+// one by one, a pair would take three more instructions each way.
+template <class T, int V>
+struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) group<T, V, true> {
+  union {
+    uint32_t word[V / 2];
+    T element[V];
+  };
 };
 
 // A group as it lies in memory. Kernels that want several groups on their way
@@ -343,9 +413,15 @@ __device__ __forceinline__ group<T, V> fetch(const T *from) { return *reinterpre
 
 template <int V, class T>
 __device__ __forceinline__ void widen(float (&out)[V], const group<T, V> &g) {
+  if constexpr (sizeof(T) == 2 && V % 2 == 0) {
 #pragma unroll
-  for (int i = 0; i < V; i++)
-    out[i] = to_float(g.element[i]);
+    for (int i = 0; i < V; i += 2)
+      storage<T>::unpair(out[i], out[i + 1], g.word[i / 2]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      out[i] = to_float(g.element[i]);
+  }
 }
 
 template <int V, class T>
@@ -382,9 +458,15 @@ __device__ __forceinline__ group<T, V> fetch_channels(const T *from, int channel
 template <class T, int V>
 __device__ __forceinline__ group<T, V> narrow(const float (&in)[V]) {
   group<T, V> g;
+  if constexpr (sizeof(T) == 2 && V % 2 == 0) {
 #pragma unroll
-  for (int i = 0; i < V; i++)
-    g.element[i] = storage<T>::round(in[i]);
+    for (int i = 0; i < V; i += 2)
+      g.word[i / 2] = storage<T>::pair(in[i], in[i + 1]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      g.element[i] = storage<T>::round(in[i]);
+  }
   return g;
 }
 
@@ -514,8 +596,18 @@ __device__ __forceinline__ float tangent_of(float x) {
 
 // The same for a result that is stored in 16 bits: two special functions with
 // a relative error below 2^-18, where 16 bits hold 11 digits at most, in place
-// of an exact division.
-__device__ __forceinline__ float sigmoid_16(float x) { return reciprocal(0x1p+0f + power_of_two(x * -0x1.715476p+0f)); }
+// of an exact division. Below 2^-126 it is zero.
+__device__ __forceinline__ float sigmoid_16(float x) { return flushed_reciprocal(0x1p+0f + flushed_power_of_two(x * -0x1.715476p+0f)); }
+
+// exp(x) for a result of T that is at most 1: in 16 bits one special function,
+// with a relative error below 2^-16.
+template <class T>
+__device__ __forceinline__ float exponential_for(float x) {
+  if constexpr (sizeof(T) == 2)
+    return flushed_power_of_two(x * 0x1.715476p+0f);
+  else
+    return exponential(x);
+}
 
 template <class T>
 __device__ __forceinline__ float sigmoid_for(float x) {

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 // Changes with every change of the structures below.
-enum { reprise_context_format = 1 };
+enum { reprise_context_format = 2 };
 
 struct reprise_stage;
 
@@ -79,6 +79,7 @@ struct reprise_stage {
   int storages, kernels, lanes, events, programs;
   int64_t packed;                 // elements of all packed weights
   const char *const *kernel_name; // without the suffix of the precision
+  const int32_t *kernel_shared;   // dynamic shared memory of a launch, in bytes, where activations have 16 bits; elsewhere there is none
   const struct reprise_program *program;
 
   // Memory that a lane's launches share between their passes, in bytes.
@@ -87,7 +88,7 @@ struct reprise_stage {
   int (*needs_wide)(int64_t n, int64_t h, int64_t w);
   // Converts 8-bit pixels (n, h, w, 3) to a map (n, 3, h, w) of code/255 with
   // the given strides in elements; NULL when no input of the stage is an image.
-  CUresult (*images)(struct reprise_context *, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w);
+  CUresult (*images)(struct reprise_context *, CUdeviceptr jitter, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w);
   // Adds activations at a, which lie in memory without gaps, to those at y.
   CUresult (*add)(struct reprise_context *, CUdeviceptr y, CUdeviceptr a, int64_t elements);
 };

@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -135,195 +152,231 @@ struct reprise_images_arguments {
 typedef struct reprise_context context;
 
 enum {
-  k_batch_statistics_finish_12_0x3a83126fu_0x3cf5c28fu_n = 0,
-  k_batch_statistics_finish_16_0x3a83126fu_0x3cf5c28fu_n = 1,
-  k_batch_statistics_finish_21_0x3a83126fu_0x3cf5c28fu_n = 2,
-  k_batch_statistics_finish_24_0x3a83126fu_0x3cf5c28fu_n = 3,
-  k_batch_statistics_finish_8_0x3a83126fu_0x3cf5c28fu_n = 4,
-  k_channel_sum_finish_3_n = 5,
-  k_channel_sum_finish_5_n = 6,
-  k_channel_sum_partial_1_3_1_4_e = 7,
-  k_channel_sum_partial_1_5_1_8_e = 8,
-  k_convolution_direct_shape_3_16_3_2_1_64_16_4_y_n_n_e_e = 9,
-  k_convolution_e_shape_12_3_1_1_1_128_16_n_n_y_1_y_n_e_no_sums = 10,
-  k_convolution_e_shape_12_3_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e = 11,
-  k_convolution_e_shape_16_21_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 12,
-  k_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 13,
-  k_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 14,
-  k_convolution_e_shape_21_16_1_1_1_128_32_y_n_y_1_n_y_e_no_sums = 15,
-  k_convolution_e_shape_21_24_3_2_1_128_32_n_n_y_8_n_n_e_no_sums = 16,
-  k_convolution_e_shape_21_24_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums = 17,
-  k_convolution_e_shape_21_24_3_2_1_128_32_y_n_y_8_n_n_e_no_sums = 18,
-  k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_no_sums = 19,
-  k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums = 20,
-  k_convolution_e_shape_61_12_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 21,
-  k_convolution_e_shape_61_12_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 22,
-  k_convolution_e_shape_61_12_3_1_1_128_64_y_n_y_1_n_n_e_no_sums = 23,
-  k_convolution_e_shape_61_12_3_1_1_128_64_y_n_y_1_n_y_e_no_sums = 24,
-  k_convolution_e_shape_61_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 25,
-  k_convolution_e_shape_61_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 26,
-  k_convolution_e_shape_61_8_3_1_1_128_64_y_n_y_1_n_n_e_no_sums = 27,
-  k_convolution_e_shape_8_5_1_1_1_128_16_n_n_y_1_y_n_e_no_sums = 28,
-  k_convolution_e_shape_8_5_1_1_1_128_16_y_n_n_8_n_n_e_no_sums = 29,
-  k_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_no_sums = 30,
-  k_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_statistics_sums = 31,
-  k_dropout_0x0008000000000000ull_0x3faaaaabu_e_e_e = 32,
-  k_dropout_advance = 33,
-  k_elementwise_copy_operation_n_1_8_e_e_s = 34,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 35,
-  k_elementwise_multiply_operation_n_1_8_e_e_e = 36,
-  k_elementwise_scale_operation_0x3eb33333u_n_1_8_e_e_s = 37,
-  k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 38,
-  k_matmul_e_64_n_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 39,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 40,
-  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 41,
-  k_matmul_e_64_y_y_checked_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 42,
-  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 43,
-  k_max_pool_21_1_5_1_2_y_e_e = 44,
-  k_max_pool_gradient_21_1_5_1_2_y_e_e = 45,
-  k_normalize_gradient_silu_0x00000000u_n_1_12_8_e_e_e = 46,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 47,
-  k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e = 48,
-  k_normalize_gradient_silu_0x00000000u_n_1_24_8_e_e_e = 49,
-  k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e = 50,
-  k_normalize_reduce_finish_12 = 51,
-  k_normalize_reduce_finish_16 = 52,
-  k_normalize_reduce_finish_21 = 53,
-  k_normalize_reduce_finish_24 = 54,
-  k_normalize_reduce_finish_8 = 55,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 56,
-  k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e = 57,
-  k_normalize_reduce_partial_silu_0x00000000u_1_24_8_4_e_e = 58,
-  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 59,
-  k_normalize_silu_0x00000000u_n_1_12_8_e_e_e = 60,
-  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 61,
-  k_normalize_silu_0x00000000u_n_1_21_1_e_e_e = 62,
-  k_normalize_silu_0x00000000u_n_1_24_8_e_e_e = 63,
-  k_normalize_silu_0x00000000u_n_1_8_8_e_e_e = 64,
-  k_pack_weights_e = 65,
-  k_running_statistics_12_0x3a83126fu = 66,
-  k_running_statistics_16_0x3a83126fu = 67,
-  k_running_statistics_21_0x3a83126fu = 68,
-  k_running_statistics_24_0x3a83126fu = 69,
-  k_running_statistics_8_0x3a83126fu = 70,
-  k_softmax_e_e = 71,
-  k_softmax_gradient_n_e_e_e = 72,
-  k_upsample_24_1_e_e = 73,
-  k_upsample_gradient_24_1_n_e_e = 74,
-  k_weight_gradient_partial_e_shape_12_3_1_1_1_64_16_1_n_y_n = 75,
-  k_weight_gradient_partial_e_shape_16_21_3_2_1_64_16_9_n_y_y = 76,
-  k_weight_gradient_partial_e_shape_21_16_1_1_1_64_32_1_n_y_y = 77,
-  k_weight_gradient_partial_e_shape_21_24_3_2_1_64_32_3_n_y_y = 78,
-  k_weight_gradient_partial_e_shape_3_16_3_2_1_64_32_1_y_n_y = 79,
-  k_weight_gradient_partial_e_shape_61_12_3_1_1_64_64_3_n_y_y = 80,
-  k_weight_gradient_partial_e_shape_61_8_3_1_1_64_64_3_n_y_y = 81,
-  k_weight_gradient_partial_e_shape_8_5_1_1_1_64_16_1_n_y_n = 82,
-  k_weight_gradient_reduce_12_3_1_1_n = 83,
-  k_weight_gradient_reduce_16_21_9_1_n = 84,
-  k_weight_gradient_reduce_21_16_1_1_n = 85,
-  k_weight_gradient_reduce_21_24_9_1_n = 86,
-  k_weight_gradient_reduce_27_16_1_1_n = 87,
-  k_weight_gradient_reduce_61_12_9_1_n = 88,
-  k_weight_gradient_reduce_61_8_9_1_n = 89,
-  k_weight_gradient_reduce_8_5_1_1_n = 90,
-  k_write_images_e = 91,
+  k_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n = 0,
+  k_channel_sum_finish_n = 1,
+  k_channel_sum_partial_1_3_1_4_e = 2,
+  k_channel_sum_partial_1_5_1_8_e = 3,
+  k_convolution_direct_shape_3_16_3_2_1_64_16_4_y_n_n_e_e = 4,
+  k_convolution_e_shape_16_21_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_n = 5,
+  k_convolution_e_shape_21_16_1_1_1_128_32_y_n_y_1_n_y_e_no_sums_y = 6,
+  k_convolution_e_shape_21_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums_y = 7,
+  k_convolution_e_shape_21_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums_y = 8,
+  k_convolution_e_shape_69_12_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y = 9,
+  k_convolution_e_shape_69_12_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y = 10,
+  k_convolution_e_shape_69_12_3_1_1_128_64_y_n_y_1_n_n_e_no_sums_y = 11,
+  k_convolution_e_shape_69_12_3_1_1_128_64_y_n_y_1_n_y_e_no_sums_y = 12,
+  k_convolution_e_shape_69_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y = 13,
+  k_convolution_e_shape_69_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y = 14,
+  k_convolution_e_shape_69_8_3_1_1_128_64_y_n_y_1_n_n_e_no_sums_y = 15,
+  k_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_no_sums = 16,
+  k_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_statistics_sums = 17,
+  k_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e = 18,
+  k_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums = 19,
+  k_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 20,
+  k_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 21,
+  k_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_no_sums = 22,
+  k_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums = 23,
+  k_convolution_strided_gradient_e_shape_21_32_3_2_1_128_32_9_35280_n_e_no_sums = 24,
+  k_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_no_sums = 25,
+  k_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_statistics_sums = 26,
+  k_dropout_0x0008000000000000ull_0x3faaaaabu_e_e_e = 27,
+  k_dropout_advance = 28,
+  k_elementwise_copy_operation_n_1_8_e_e_s = 29,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 30,
+  k_elementwise_multiply_operation_n_1_8_e_e_e = 31,
+  k_elementwise_scale_operation_0x3eb33333u_n_1_8_e_e_s = 32,
+  k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 33,
+  k_matmul_e_32_64_y_y_y_checked_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 34,
+  k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 35,
+  k_matmul_e_64_16_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 36,
+  k_matmul_e_64_64_n_n_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 37,
+  k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 38,
+  k_max_pool_21_1_5_1_2_y_e_e = 39,
+  k_max_pool_gradient_21_1_5_1_2_y_e_e = 40,
+  k_normalize_gradient_silu_0x00000000u_n_1_12_8_2_e_e_e = 41,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e = 42,
+  k_normalize_gradient_silu_0x00000000u_n_1_21_1_2_e_e_e = 43,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e = 44,
+  k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e = 45,
+  k_normalize_reduce_finish = 46,
+  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 47,
+  k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e = 48,
+  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 49,
+  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 50,
+  k_normalize_silu_0x00000000u_n_1_12_8_4_e_e_e = 51,
+  k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e = 52,
+  k_normalize_silu_0x00000000u_n_1_21_1_4_e_e_e = 53,
+  k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e = 54,
+  k_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e = 55,
+  k_pack_weights_e = 56,
+  k_running_statistics_0x3a83126fu = 57,
+  k_softmax_e_e = 58,
+  k_softmax_gradient_n_e_e_e = 59,
+  k_upsample_32_1_e_e = 60,
+  k_upsample_gradient_32_1_n_e_e = 61,
+  k_weight_gradient_flat_e_shape_21_16_1_1_1_16_32 = 62,
+  k_weight_gradient_halo_e_shape_16_21_3_2_1_32_16 = 63,
+  k_weight_gradient_halo_e_shape_21_32_3_2_1_32_32 = 64,
+  k_weight_gradient_halo_e_shape_69_12_3_1_1_16_32 = 65,
+  k_weight_gradient_halo_e_shape_69_8_3_1_1_16_32 = 66,
+  k_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32 = 67,
+  k_weight_gradient_partial_e_shape_12_3_1_1_1_64_16_1_n_y_n = 68,
+  k_weight_gradient_partial_e_shape_8_5_1_1_1_64_16_1_n_y_n = 69,
+  k_weight_gradient_reduce = 70,
+  k_write_images_e = 71,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
-    "reprise_small_e8421707_network_batch_statistics_finish_12_0x3a83126fu_0x3cf5c28fu_n",
-    "reprise_small_e8421707_network_batch_statistics_finish_16_0x3a83126fu_0x3cf5c28fu_n",
-    "reprise_small_e8421707_network_batch_statistics_finish_21_0x3a83126fu_0x3cf5c28fu_n",
-    "reprise_small_e8421707_network_batch_statistics_finish_24_0x3a83126fu_0x3cf5c28fu_n",
-    "reprise_small_e8421707_network_batch_statistics_finish_8_0x3a83126fu_0x3cf5c28fu_n",
-    "reprise_small_e8421707_network_channel_sum_finish_3_n",
-    "reprise_small_e8421707_network_channel_sum_finish_5_n",
+    "reprise_small_e8421707_network_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n",
+    "reprise_small_e8421707_network_channel_sum_finish_n",
     "reprise_small_e8421707_network_channel_sum_partial_1_3_1_4_e",
     "reprise_small_e8421707_network_channel_sum_partial_1_5_1_8_e",
     "reprise_small_e8421707_network_convolution_direct_shape_3_16_3_2_1_64_16_4_y_n_n_e_e",
-    "reprise_small_e8421707_network_convolution_e_shape_12_3_1_1_1_128_16_n_n_y_1_y_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_12_3_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_small_e8421707_network_convolution_e_shape_16_21_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_small_e8421707_network_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_21_16_1_1_1_128_32_y_n_y_1_n_y_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_21_24_3_2_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_21_24_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_21_24_3_2_1_128_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_61_12_3_1_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_61_12_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_61_12_3_1_1_128_64_y_n_y_1_n_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_61_12_3_1_1_128_64_y_n_y_1_n_y_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_61_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_61_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_61_8_3_1_1_128_64_y_n_y_1_n_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_8_5_1_1_1_128_16_n_n_y_1_y_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_e_shape_8_5_1_1_1_128_16_y_n_n_8_n_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_no_sums",
-    "reprise_small_e8421707_network_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_statistics_sums",
+    "reprise_small_e8421707_network_convolution_e_shape_16_21_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_n",
+    "reprise_small_e8421707_network_convolution_e_shape_21_16_1_1_1_128_32_y_n_y_1_n_y_e_no_sums_y",
+    "reprise_small_e8421707_network_convolution_e_shape_21_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums_y",
+    "reprise_small_e8421707_network_convolution_e_shape_21_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums_y",
+    "reprise_small_e8421707_network_convolution_e_shape_69_12_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y",
+    "reprise_small_e8421707_network_convolution_e_shape_69_12_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y",
+    "reprise_small_e8421707_network_convolution_e_shape_69_12_3_1_1_128_64_y_n_y_1_n_n_e_no_sums_y",
+    "reprise_small_e8421707_network_convolution_e_shape_69_12_3_1_1_128_64_y_n_y_1_n_y_e_no_sums_y",
+    "reprise_small_e8421707_network_convolution_e_shape_69_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y",
+    "reprise_small_e8421707_network_convolution_e_shape_69_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y",
+    "reprise_small_e8421707_network_convolution_e_shape_69_8_3_1_1_128_64_y_n_y_1_n_n_e_no_sums_y",
+    "reprise_small_e8421707_network_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_no_sums",
+    "reprise_small_e8421707_network_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_statistics_sums",
+    "reprise_small_e8421707_network_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_small_e8421707_network_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums",
+    "reprise_small_e8421707_network_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums",
+    "reprise_small_e8421707_network_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums",
+    "reprise_small_e8421707_network_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_no_sums",
+    "reprise_small_e8421707_network_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums",
+    "reprise_small_e8421707_network_convolution_strided_gradient_e_shape_21_32_3_2_1_128_32_9_35280_n_e_no_sums",
+    "reprise_small_e8421707_network_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_no_sums",
+    "reprise_small_e8421707_network_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_statistics_sums",
     "reprise_small_e8421707_network_dropout_0x0008000000000000ull_0x3faaaaabu_e_e_e",
     "reprise_small_e8421707_network_dropout_advance",
     "reprise_small_e8421707_network_elementwise_copy_operation_n_1_8_e_e_s",
     "reprise_small_e8421707_network_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_small_e8421707_network_elementwise_multiply_operation_n_1_8_e_e_e",
     "reprise_small_e8421707_network_elementwise_scale_operation_0x3eb33333u_n_1_8_e_e_s",
-    "reprise_small_e8421707_network_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_small_e8421707_network_matmul_e_64_n_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_small_e8421707_network_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_small_e8421707_network_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_small_e8421707_network_matmul_e_64_y_y_checked_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_small_e8421707_network_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_small_e8421707_network_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_small_e8421707_network_matmul_e_32_64_y_y_y_checked_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_small_e8421707_network_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_small_e8421707_network_matmul_e_64_16_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_small_e8421707_network_matmul_e_64_64_n_n_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_small_e8421707_network_matmul_e_64_64_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
     "reprise_small_e8421707_network_max_pool_21_1_5_1_2_y_e_e",
     "reprise_small_e8421707_network_max_pool_gradient_21_1_5_1_2_y_e_e",
-    "reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_12_8_e_e_e",
-    "reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e",
-    "reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_24_8_e_e_e",
-    "reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e",
-    "reprise_small_e8421707_network_normalize_reduce_finish_12",
-    "reprise_small_e8421707_network_normalize_reduce_finish_16",
-    "reprise_small_e8421707_network_normalize_reduce_finish_21",
-    "reprise_small_e8421707_network_normalize_reduce_finish_24",
-    "reprise_small_e8421707_network_normalize_reduce_finish_8",
+    "reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_12_8_2_e_e_e",
+    "reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e",
+    "reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_21_1_2_e_e_e",
+    "reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e",
+    "reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e",
+    "reprise_small_e8421707_network_normalize_reduce_finish",
     "reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e",
     "reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e",
-    "reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_24_8_4_e_e",
+    "reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e",
     "reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e",
-    "reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_12_8_e_e_e",
-    "reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_21_1_e_e_e",
-    "reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_24_8_e_e_e",
-    "reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_8_8_e_e_e",
+    "reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_12_8_4_e_e_e",
+    "reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e",
+    "reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_21_1_4_e_e_e",
+    "reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e",
+    "reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e",
     "reprise_small_e8421707_network_pack_weights_e",
-    "reprise_small_e8421707_network_running_statistics_12_0x3a83126fu",
-    "reprise_small_e8421707_network_running_statistics_16_0x3a83126fu",
-    "reprise_small_e8421707_network_running_statistics_21_0x3a83126fu",
-    "reprise_small_e8421707_network_running_statistics_24_0x3a83126fu",
-    "reprise_small_e8421707_network_running_statistics_8_0x3a83126fu",
+    "reprise_small_e8421707_network_running_statistics_0x3a83126fu",
     "reprise_small_e8421707_network_softmax_e_e",
     "reprise_small_e8421707_network_softmax_gradient_n_e_e_e",
-    "reprise_small_e8421707_network_upsample_24_1_e_e",
-    "reprise_small_e8421707_network_upsample_gradient_24_1_n_e_e",
+    "reprise_small_e8421707_network_upsample_32_1_e_e",
+    "reprise_small_e8421707_network_upsample_gradient_32_1_n_e_e",
+    "reprise_small_e8421707_network_weight_gradient_flat_e_shape_21_16_1_1_1_16_32",
+    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_16_21_3_2_1_32_16",
+    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_21_32_3_2_1_32_32",
+    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_69_12_3_1_1_16_32",
+    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_69_8_3_1_1_16_32",
+    "reprise_small_e8421707_network_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32",
     "reprise_small_e8421707_network_weight_gradient_partial_e_shape_12_3_1_1_1_64_16_1_n_y_n",
-    "reprise_small_e8421707_network_weight_gradient_partial_e_shape_16_21_3_2_1_64_16_9_n_y_y",
-    "reprise_small_e8421707_network_weight_gradient_partial_e_shape_21_16_1_1_1_64_32_1_n_y_y",
-    "reprise_small_e8421707_network_weight_gradient_partial_e_shape_21_24_3_2_1_64_32_3_n_y_y",
-    "reprise_small_e8421707_network_weight_gradient_partial_e_shape_3_16_3_2_1_64_32_1_y_n_y",
-    "reprise_small_e8421707_network_weight_gradient_partial_e_shape_61_12_3_1_1_64_64_3_n_y_y",
-    "reprise_small_e8421707_network_weight_gradient_partial_e_shape_61_8_3_1_1_64_64_3_n_y_y",
     "reprise_small_e8421707_network_weight_gradient_partial_e_shape_8_5_1_1_1_64_16_1_n_y_n",
-    "reprise_small_e8421707_network_weight_gradient_reduce_12_3_1_1_n",
-    "reprise_small_e8421707_network_weight_gradient_reduce_16_21_9_1_n",
-    "reprise_small_e8421707_network_weight_gradient_reduce_21_16_1_1_n",
-    "reprise_small_e8421707_network_weight_gradient_reduce_21_24_9_1_n",
-    "reprise_small_e8421707_network_weight_gradient_reduce_27_16_1_1_n",
-    "reprise_small_e8421707_network_weight_gradient_reduce_61_12_9_1_n",
-    "reprise_small_e8421707_network_weight_gradient_reduce_61_8_9_1_n",
-    "reprise_small_e8421707_network_weight_gradient_reduce_8_5_1_1_n",
+    "reprise_small_e8421707_network_weight_gradient_reduce",
     "reprise_small_e8421707_network_write_images_e",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    25856,
+    26112,
+    43520,
+    43520,
+    25856,
+    26112,
+    35280,
+    67680,
+    67680,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -333,6 +386,146 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 96);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 512), 396) * 64);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 396) * 336);
+    break;
+  case 1:
+    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128) * 4 * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 192);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 96);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 16), 396) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 256), 396) * 128);
+    break;
+  case 2:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 256);
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    break;
+  case 9:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 396) * 12);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 64), 396) * 20);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 64), 528), 104857) * 160);
+}
+
+static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 844) * 19872);
+}
+
+static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 64), 528), 116508) * 144);
+}
+
+static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562) * 29808);
+}
+
+static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483) * 1344);
+}
+
+static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 693) * 24192);
+}
+
+static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_5(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387) * 12096);
+}
+
+static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709) * 1728);
+}
+
+static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483) * 1344);
+}
+
+static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387) * 12096);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    bytes = larger(bytes, kept_10(n, h, w));
+    bytes = larger(bytes, kept_4(n, h, w));
+    bytes = larger(bytes, kept_7(n, h, w));
+    bytes = larger(bytes, kept_8(n, h, w));
+    break;
+  case 9:
+    bytes = larger(bytes, kept_4(n, h, w));
+    bytes = larger(bytes, kept_6(n, h, w));
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -347,7 +540,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -362,12 +556,12 @@ static CUresult pack_0(context *c, int lane) {
       .entry = {
           {at(c, 3, 4, 0), c->packed + 0 * e, 16, 27, 1, 32},
           {at(c, 6, 4, 0), c->packed + 512 * e, 21, 16, 9, 16},
-          {at(c, 9, 4, 0), c->packed + 3584 * e, 24, 21, 9, 32},
-          {at(c, 12, 4, 0), c->packed + 10496 * e, 16, 21, 1, 32},
-          {at(c, 15, 4, 0), c->packed + 11008 * e, 12, 61, 9, 64},
-          {at(c, 18, 4, 0), c->packed + 17920 * e, 3, 12, 1, 16},
-          {at(c, 20, 4, 0), c->packed + 17984 * e, 8, 61, 9, 64},
-          {at(c, 23, 4, 0), c->packed + 22592 * e, 5, 8, 1, 16},
+          {at(c, 9, 4, 0), c->packed + 3584 * e, 32, 21, 9, 32},
+          {at(c, 12, 4, 0), c->packed + 12800 * e, 16, 21, 1, 32},
+          {at(c, 15, 4, 0), c->packed + 13312 * e, 12, 69, 9, 80},
+          {at(c, 18, 4, 0), c->packed + 21952 * e, 3, 12, 1, 16},
+          {at(c, 20, 4, 0), c->packed + 22016 * e, 8, 69, 9, 80},
+          {at(c, 23, 4, 0), c->packed + 27776 * e, 5, 8, 1, 16},
       },
   };
   return launch(c, k_pack_weights_e, lane, 64, 8, 1, 256, &a);
@@ -380,7 +574,7 @@ static CUresult forward_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 44, e, 0), 4 * h * w, 8 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .batches = at(c, 27, 8, 0)};
-    r = launch(c, k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 4, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_statistics_sums, lane, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -391,8 +585,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 44, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 45, 4, 0), .rstd = at(c, 46, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0), .batches = at(c, 27, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3a83126fu_0x3cf5c28fu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 44, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 45, 4, 0), .rstd = at(c, 46, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0), .batches = at(c, 27, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -404,7 +598,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 44, e, 0), {0, 0, 16, 1}}, .y = {at(c, 47, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 45, 4, 0), .rstd = at(c, 46, 4, 0), .scale = at(c, 4, 4, 0), .shift = at(c, 5, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 4, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e, lane, ceiling(n * h * w / 4, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -416,7 +610,7 @@ static CUresult forward_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 47, e, 0), 4 * h * w, 8 * w, 16, 1}, .output = {at(c, 48, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 30, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -427,8 +621,8 @@ static CUresult forward_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .running_mean = at(c, 28, 4, 0), .running_variance = at(c, 29, 4, 0), .batches = at(c, 30, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_21_0x3a83126fu_0x3cf5c28fu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .running_mean = at(c, 28, 4, 0), .running_variance = at(c, 29, 4, 0), .batches = at(c, 30, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 396)), .rows = (int32_t)(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -439,8 +633,8 @@ static CUresult forward_7(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .y = {at(c, 51, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .scale = at(c, 7, 4, 0), .shift = at(c, 8, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .y = {at(c, 51, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .scale = at(c, 7, 4, 0), .shift = at(c, 8, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_21_1_4_e_e_e, lane, ceiling(n * h * w / 16, 48), 1, 1, 256, &a);
   }
   return r;
 }
@@ -451,7 +645,7 @@ static CUresult forward_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_map_arguments a = {.x = {at(c, 51, e, 0), 4 * h * w, 16 * w, 64, 1}, .y = {at(c, 52, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .index = {at(c, 53, 4, 0), 3 * h * w / 2, 6 * w, 24, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    const struct reprise_map_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .y = {at(c, 52, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .index = {at(c, 53, 4, 0), 3 * h * w / 2, 6 * w, 24, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
     r = launch(c, k_max_pool_21_1_5_1_2_y_e_e, lane, ceiling((n * h * w / 16) * 21, 256), 1, 1, 256, &a);
   }
   return r;
@@ -463,8 +657,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 52, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 54, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 3584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 33, 8, 0)};
-    r = launch(c, k_convolution_e_shape_21_24_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 52, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 54, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 3584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 33, 8, 0)};
+    r = launch(c, k_convolution_e_shape_21_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums_y, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -475,8 +669,8 @@ static CUresult forward_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 54, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 24}, .mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .running_mean = at(c, 31, 4, 0), .running_variance = at(c, 32, 4, 0), .batches = at(c, 33, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_24_0x3a83126fu_0x3cf5c28fu_n, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 54, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .running_mean = at(c, 31, 4, 0), .running_variance = at(c, 32, 4, 0), .batches = at(c, 33, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
+    r = launch(c, k_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -487,8 +681,8 @@ static CUresult forward_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 54, e, 0), {0, 0, 24, 1}}, .y = {at(c, 57, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 24}, .mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .scale = at(c, 10, 4, 0), .shift = at(c, 11, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_24_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 54, e, 0), {0, 0, 32, 1}}, .y = {at(c, 57, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .scale = at(c, 10, 4, 0), .shift = at(c, 11, 4, 0)};
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -499,8 +693,8 @@ static CUresult forward_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_map_arguments a = {.x = {at(c, 57, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .y = {at(c, 51, e, 21), 4 * h * w, 16 * w, 64, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_upsample_24_1_e_e, lane, ceiling((n * h * w / 16) * 24, 256), 1, 1, 256, &a);
+    const struct reprise_map_arguments a = {.x = {at(c, 57, e, 0), h * w / 2, 4 * w, 32, 1}, .y = {at(c, 51, e, 21), 9 * h * w / 2, 18 * w, 72, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_upsample_32_1_e_e, lane, ceiling((n * h * w / 16) * 32, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -511,8 +705,8 @@ static CUresult forward_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 58, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 10496 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 36, 8, 0)};
-    r = launch(c, k_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .output = {at(c, 58, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 12800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 36, 8, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -523,8 +717,8 @@ static CUresult forward_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 58, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 59, 4, 0), .rstd = at(c, 60, 4, 0), .running_mean = at(c, 34, 4, 0), .running_variance = at(c, 35, 4, 0), .batches = at(c, 36, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3a83126fu_0x3cf5c28fu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 58, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 59, 4, 0), .rstd = at(c, 60, 4, 0), .running_mean = at(c, 34, 4, 0), .running_variance = at(c, 35, 4, 0), .batches = at(c, 36, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -536,7 +730,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 58, e, 0), {0, 0, 16, 1}}, .y = {at(c, 61, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 59, 4, 0), .rstd = at(c, 60, 4, 0), .scale = at(c, 13, 4, 0), .shift = at(c, 14, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -548,7 +742,7 @@ static CUresult forward_18(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 61, e, 0), {h * w, 8, 16, 1}}, .b = {at(c, 61, e, 0), {h * w, 8, 1, 16}}, .y = {at(c, 62, e, 0), {h * h * w * w / 128, h * h * w * w / 256, h * w / 16, 1}}, .extent = {n, 2, h * w / 16, h * w / 16}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 16, 64), ceiling(h * w / 16, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 16, 64), ceiling(h * w / 16, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -583,8 +777,8 @@ static CUresult forward_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 61, e, 0), {h * w, 8, 1, 16}}, .b = {at(c, 64, e, 0), {h * h * w * w / 128, h * h * w * w / 256, 1, h * w / 16}}, .y = {at(c, 51, e, 45), {4 * h * w, 8, 1, 64}}, .extent = {n, 2, 8, h * w / 16}, .depth = h * w / 16};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(h * w / 16, 64), 2 * n, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 61, e, 0), {h * w, 8, 1, 16}}, .b = {at(c, 64, e, 0), {h * h * w * w / 128, h * h * w * w / 256, 1, h * w / 16}}, .y = {at(c, 51, e, 53), {9 * h * w / 2, 8, 1, 72}}, .extent = {n, 2, 8, h * w / 16}, .depth = h * w / 16};
+    r = launch(c, k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(h * w / 16, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -595,8 +789,8 @@ static CUresult forward_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 65, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 11008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 39, 8, 0)};
-    r = launch(c, k_convolution_e_shape_61_12_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .output = {at(c, 65, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 39, 8, 0)};
+    r = launch(c, k_convolution_e_shape_69_12_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -608,7 +802,7 @@ static CUresult forward_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 65, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 12}, .mean = at(c, 66, 4, 0), .rstd = at(c, 67, 4, 0), .running_mean = at(c, 37, 4, 0), .running_variance = at(c, 38, 4, 0), .batches = at(c, 39, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_12_0x3a83126fu_0x3cf5c28fu_n, lane, 2, 1, 1, 256, &a);
+    r = launch(c, k_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -620,7 +814,7 @@ static CUresult forward_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 65, e, 0), {0, 0, 16, 1}}, .y = {at(c, 68, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 12}, .mean = at(c, 66, 4, 0), .rstd = at(c, 67, 4, 0), .scale = at(c, 16, 4, 0), .shift = at(c, 17, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_12_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_12_8_4_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -631,8 +825,8 @@ static CUresult forward_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 68, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 1, e, 0), 3 * h * w / 16, 3 * w / 4, 3, 1}, .weight = c->packed + 17920 * e, .bias = at(c, 19, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_12_3_1_1_1_128_16_n_n_y_1_y_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 68, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 1, e, 0), 3 * h * w / 16, 3 * w / 4, 3, 1}, .weight = c->packed + 21952 * e, .bias = at(c, 19, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -643,8 +837,8 @@ static CUresult forward_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 69, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 17984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 42, 8, 0)};
-    r = launch(c, k_convolution_e_shape_61_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .output = {at(c, 69, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 22016 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 42, 8, 0)};
+    r = launch(c, k_convolution_e_shape_69_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -656,7 +850,7 @@ static CUresult forward_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 69, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 70, 4, 0), .rstd = at(c, 71, 4, 0), .running_mean = at(c, 40, 4, 0), .running_variance = at(c, 41, 4, 0), .batches = at(c, 42, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_8_0x3a83126fu_0x3cf5c28fu_n, lane, 1, 1, 1, 256, &a);
+    r = launch(c, k_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -668,7 +862,7 @@ static CUresult forward_30(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 69, e, 0), {0, 0, 8, 1}}, .y = {at(c, 72, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 70, 4, 0), .rstd = at(c, 71, 4, 0), .scale = at(c, 21, 4, 0), .shift = at(c, 22, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -695,8 +889,8 @@ static CUresult forward_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 74, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 2, e, 0), 5 * h * w / 16, 5 * w / 4, 5, 1}, .weight = c->packed + 22592 * e, .bias = at(c, 24, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_5_1_1_1_128_16_n_n_y_1_y_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 74, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 2, e, 0), 5 * h * w / 16, 5 * w / 4, 5, 1}, .weight = c->packed + 27776 * e, .bias = at(c, 24, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -708,7 +902,7 @@ static CUresult evaluation_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 44, e, 0), 4 * h * w, 8 * w, 16, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_convolution_e_shape_3_16_3_2_1_128_16_n_y_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 4, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_no_sums, lane, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -719,8 +913,8 @@ static CUresult evaluation_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 45, 4, 0), .rstd = at(c, 46, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3a83126fu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 45, 4, 0), .rstd = at(c, 46, 4, 0), .running_mean = at(c, 25, 4, 0), .running_variance = at(c, 26, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3a83126fu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -732,7 +926,7 @@ static CUresult evaluation_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 47, e, 0), 4 * h * w, 8 * w, 16, 1}, .output = {at(c, 48, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_halo_e_shape_16_21_3_2_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -743,8 +937,8 @@ static CUresult evaluation_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .running_mean = at(c, 28, 4, 0), .running_variance = at(c, 29, 4, 0)};
-    r = launch(c, k_running_statistics_21_0x3a83126fu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .running_mean = at(c, 28, 4, 0), .running_variance = at(c, 29, 4, 0), .extent = {1, 1, 1, 21}};
+    r = launch(c, k_running_statistics_0x3a83126fu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -755,8 +949,8 @@ static CUresult evaluation_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 52, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 54, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight = c->packed + 3584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_21_24_3_2_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 52, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 54, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 3584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_convolution_e_shape_21_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums_y, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -767,8 +961,8 @@ static CUresult evaluation_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .running_mean = at(c, 31, 4, 0), .running_variance = at(c, 32, 4, 0)};
-    r = launch(c, k_running_statistics_24_0x3a83126fu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .running_mean = at(c, 31, 4, 0), .running_variance = at(c, 32, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3a83126fu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -779,8 +973,8 @@ static CUresult evaluation_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 58, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 10496 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_21_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .output = {at(c, 58, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 12800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -791,8 +985,8 @@ static CUresult evaluation_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 59, 4, 0), .rstd = at(c, 60, 4, 0), .running_mean = at(c, 34, 4, 0), .running_variance = at(c, 35, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3a83126fu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 59, 4, 0), .rstd = at(c, 60, 4, 0), .running_mean = at(c, 34, 4, 0), .running_variance = at(c, 35, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3a83126fu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -803,8 +997,8 @@ static CUresult evaluation_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 65, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 11008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_61_12_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .output = {at(c, 65, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_69_12_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -815,8 +1009,8 @@ static CUresult evaluation_24(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 66, 4, 0), .rstd = at(c, 67, 4, 0), .running_mean = at(c, 37, 4, 0), .running_variance = at(c, 38, 4, 0)};
-    r = launch(c, k_running_statistics_12_0x3a83126fu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 66, 4, 0), .rstd = at(c, 67, 4, 0), .running_mean = at(c, 37, 4, 0), .running_variance = at(c, 38, 4, 0), .extent = {1, 1, 1, 12}};
+    r = launch(c, k_running_statistics_0x3a83126fu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -827,8 +1021,8 @@ static CUresult evaluation_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 4 * h * w, 16 * w, 64, 1}, .output = {at(c, 69, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 17984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_61_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .output = {at(c, 69, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 22016 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_69_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -839,8 +1033,8 @@ static CUresult evaluation_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 70, 4, 0), .rstd = at(c, 71, 4, 0), .running_mean = at(c, 40, 4, 0), .running_variance = at(c, 41, 4, 0)};
-    r = launch(c, k_running_statistics_8_0x3a83126fu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 70, 4, 0), .rstd = at(c, 71, 4, 0), .running_mean = at(c, 40, 4, 0), .running_variance = at(c, 41, 4, 0), .extent = {1, 1, 1, 8}};
+    r = launch(c, k_running_statistics_0x3a83126fu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -863,8 +1057,8 @@ static CUresult backward_0_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 77, e, 0), 5 * h * w / 16, 5 * w / 4, 5, 1}, .output = {at(c, 100, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 22592 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_5_1_1_1_128_16_y_n_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 77, e, 0), 5 * h * w / 16, 5 * w / 4, 5, 1}, .output = {at(c, 100, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 27776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -875,12 +1069,8 @@ static CUresult backward_0_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 74, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 77, e, 0), 5 * h * w / 16, 5 * w / 4, 5, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 104857)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_8_5_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 104857), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 98, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 104857))};
-    r = launch(c, k_weight_gradient_reduce_8_5_1_1_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 74, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 77, e, 0), 5 * h * w / 16, 5 * w / 4, 5, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 104857)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_8_5_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 104857), 1, 1, 128, &a);
   }
   return r;
 }
@@ -891,12 +1081,12 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 77, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, n * h * w / 16, 5}, .dshift = at(c, 99, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 512))};
-    r = launch(c, k_channel_sum_partial_1_5_1_8_e, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 77, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, n * h * w / 16, 5}, .dshift = at(c, 99, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 64), 396))};
+    r = launch(c, k_channel_sum_partial_1_5_1_8_e, lane, smaller(ceiling(n * h * w / 16, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 77, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, n * h * w / 16, 5}, .dshift = at(c, 99, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 512))};
-    r = launch(c, k_channel_sum_finish_5_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 77, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, n * h * w / 16, 5}, .dshift = at(c, 99, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 64), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -919,12 +1109,12 @@ static CUresult backward_0_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 69, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 101, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 70, 4, 0), .rstd = at(c, 71, 4, 0), .scale = at(c, 21, 4, 0), .shift = at(c, 22, 4, 0), .dscale = at(c, 96, 4, 0), .dshift = at(c, 97, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 69, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 101, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 70, 4, 0), .rstd = at(c, 71, 4, 0), .scale = at(c, 21, 4, 0), .shift = at(c, 22, 4, 0), .dscale = at(c, 96, 4, 0), .dshift = at(c, 97, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e, lane, smaller(ceiling(n * h * w / 16, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 69, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 101, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 70, 4, 0), .rstd = at(c, 71, 4, 0), .scale = at(c, 21, 4, 0), .shift = at(c, 22, 4, 0), .dscale = at(c, 96, 4, 0), .dshift = at(c, 97, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_8, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 69, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 101, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 70, 4, 0), .rstd = at(c, 71, 4, 0), .scale = at(c, 21, 4, 0), .shift = at(c, 22, 4, 0), .dscale = at(c, 96, 4, 0), .dshift = at(c, 97, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -936,7 +1126,7 @@ static CUresult backward_0_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 69, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 101, e, 0), {0, 0, 8, 1}}, .y = {at(c, 102, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 70, 4, 0), .rstd = at(c, 71, 4, 0), .scale = at(c, 21, 4, 0), .shift = at(c, 22, 4, 0), .dscale = at(c, 96, 4, 0), .dshift = at(c, 97, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -947,8 +1137,8 @@ static CUresult backward_0_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 102, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 103, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 17984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_61_8_3_1_1_128_64_y_n_y_1_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 102, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 103, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .weight = c->packed + 22016 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_69_8_3_1_1_128_64_y_n_y_1_n_n_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 2, 1, 128, &a);
   }
   return r;
 }
@@ -959,12 +1149,8 @@ static CUresult backward_0_7(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 102, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 954)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_61_8_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 954), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 95, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 954))};
-    r = launch(c, k_weight_gradient_reduce_61_8_9_1_n, lane, 138, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .dy = {at(c, 102, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 844)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_69_8_3_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 844), 3, 1, 128, &a);
   }
   return r;
 }
@@ -975,52 +1161,48 @@ static CUresult backward_0_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 76, e, 0), 3 * h * w / 16, 3 * w / 4, 3, 1}, .output = {at(c, 104, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 17920 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 65, e, 0), h * w, 4 * w, 16, 1}, .mean = at(c, 66, 4, 0), .rstd = at(c, 67, 4, 0), .scale = at(c, 16, 4, 0), .shift = at(c, 17, 4, 0)};
-    r = launch(c, k_convolution_e_shape_12_3_1_1_1_128_16_y_n_n_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient classes.conv2d.weight_gradient
-static CUresult backward_0_9(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 68, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 76, e, 0), 3 * h * w / 16, 3 * w / 4, 3, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 116508)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_12_3_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 116508), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 93, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 116508))};
-    r = launch(c, k_weight_gradient_reduce_12_3_1_1_n, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// channel_sum classes.conv2d.bias_gradient
-static CUresult backward_0_10(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 76, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, n * h * w / 16, 3}, .dshift = at(c, 94, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512))};
-    r = launch(c, k_channel_sum_partial_1_3_1_4_e, lane, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 76, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, n * h * w / 16, 3}, .dshift = at(c, 94, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512))};
-    r = launch(c, k_channel_sum_finish_3_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 76, e, 0), 3 * h * w / 16, 3 * w / 4, 3, 1}, .output = {at(c, 104, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 21952 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 65, e, 0), h * w, 4 * w, 16, 1}, .mean = at(c, 66, 4, 0), .rstd = at(c, 67, 4, 0), .scale = at(c, 16, 4, 0), .shift = at(c, 17, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce classes.bn.normalize.sums
+static CUresult backward_0_9(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 65, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 104, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 12}, .mean = at(c, 66, 4, 0), .rstd = at(c, 67, 4, 0), .scale = at(c, 16, 4, 0), .shift = at(c, 17, 4, 0), .dscale = at(c, 91, 4, 0), .dshift = at(c, 92, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient classes.conv2d.weight_gradient
+static CUresult backward_0_10(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 68, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 76, e, 0), 3 * h * w / 16, 3 * w / 4, 3, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 116508)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_partial_e_shape_12_3_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 116508), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum classes.conv2d.bias_gradient
 static CUresult backward_0_11(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 65, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 104, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 12}, .mean = at(c, 66, 4, 0), .rstd = at(c, 67, 4, 0), .scale = at(c, 16, 4, 0), .shift = at(c, 17, 4, 0), .dscale = at(c, 91, 4, 0), .dshift = at(c, 92, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_12, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 76, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, n * h * w / 16, 3}, .dshift = at(c, 94, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
+    r = launch(c, k_channel_sum_partial_1_3_1_4_e, lane, smaller(ceiling(n * h * w / 16, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 76, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, n * h * w / 16, 3}, .dshift = at(c, 94, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
+    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1032,7 +1214,7 @@ static CUresult backward_0_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 65, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 104, e, 0), {0, 0, 16, 1}}, .y = {at(c, 105, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 12}, .mean = at(c, 66, 4, 0), .rstd = at(c, 67, 4, 0), .scale = at(c, 16, 4, 0), .shift = at(c, 17, 4, 0), .dscale = at(c, 91, 4, 0), .dshift = at(c, 92, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_12_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_12_8_2_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1043,8 +1225,8 @@ static CUresult backward_0_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 105, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 103, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 11008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_61_12_3_1_1_128_64_y_n_y_1_n_y_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 105, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 103, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_69_12_3_1_1_128_64_y_n_y_1_n_y_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 2, 1, 128, &a);
   }
   return r;
 }
@@ -1055,12 +1237,12 @@ static CUresult backward_0_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 105, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 636)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_61_12_3_1_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 636), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .dy = {at(c, 105, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_69_12_3_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562), 3, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 90, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 636))};
-    r = launch(c, k_weight_gradient_reduce_61_12_9_1_n, lane, 206, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 93, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 64), 528), 116508)), 36, 12, 3, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 90, 4, 0), 2, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562)), 7452, 69, 12, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 235, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1071,8 +1253,8 @@ static CUresult backward_0_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 103, e, 45), {4 * h * w, 8, 1, 64}}, .b = {at(c, 64, e, 0), {h * h * w * w / 128, h * h * w * w / 256, h * w / 16, 1}}, .y = {at(c, 106, e, 0), {h * w, 8, 1, 16}}, .extent = {n, 2, 8, h * w / 16}, .depth = h * w / 16};
-    r = launch(c, k_matmul_e_64_y_y_checked_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(h * w / 16, 64), 2 * n, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 103, e, 53), {9 * h * w / 2, 8, 1, 72}}, .b = {at(c, 64, e, 0), {h * h * w * w / 128, h * h * w * w / 256, h * w / 16, 1}}, .y = {at(c, 106, e, 0), {h * w, 8, 1, 16}}, .extent = {n, 2, 8, h * w / 16}, .depth = h * w / 16};
+    r = launch(c, k_matmul_e_32_64_y_y_y_checked_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(h * w / 16, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -1083,8 +1265,8 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 61, e, 0), {h * w, 8, 16, 1}}, .b = {at(c, 103, e, 45), {4 * h * w, 8, 1, 64}}, .y = {at(c, 107, e, 0), {h * h * w * w / 128, h * h * w * w / 256, 1, h * w / 16}}, .extent = {n, 2, h * w / 16, h * w / 16}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 16, 64), ceiling(h * w / 16, 64), 2 * n, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 61, e, 0), {h * w, 8, 16, 1}}, .b = {at(c, 103, e, 53), {9 * h * w / 2, 8, 1, 72}}, .y = {at(c, 107, e, 0), {h * h * w * w / 128, h * h * w * w / 256, 1, h * w / 16}}, .extent = {n, 2, h * w / 16, h * w / 16}, .depth = 8};
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 16, 64), ceiling(h * w / 16, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -1120,7 +1302,7 @@ static CUresult backward_0_19(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 109, e, 0), {h * h * w * w / 128, h * h * w * w / 256, h * w / 16, 1}}, .b = {at(c, 61, e, 0), {h * w, 8, 16, 1}}, .y = {at(c, 106, e, 0), {h * w, 8, 16, 1}}, .extent = {n, 2, h * w / 16, 8}, .depth = h * w / 16};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(h * w / 16, 64), ceiling(8, 16), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(h * w / 16, 64), ceiling(8, 16), 2 * n, 128, &a);
   }
   return r;
 }
@@ -1132,7 +1314,7 @@ static CUresult backward_0_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 61, e, 0), {h * w, 8, 1, 16}}, .b = {at(c, 109, e, 0), {h * h * w * w / 128, h * h * w * w / 256, h * w / 16, 1}}, .y = {at(c, 106, e, 0), {h * w, 8, 1, 16}}, .extent = {n, 2, 8, h * w / 16}, .depth = h * w / 16};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(h * w / 16, 64), 2 * n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(h * w / 16, 64), 2 * n, 128, &a);
   }
   return r;
 }
@@ -1143,12 +1325,12 @@ static CUresult backward_0_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 58, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 106, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 59, 4, 0), .rstd = at(c, 60, 4, 0), .scale = at(c, 13, 4, 0), .shift = at(c, 14, 4, 0), .dscale = at(c, 88, 4, 0), .dshift = at(c, 89, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 58, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 106, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 59, 4, 0), .rstd = at(c, 60, 4, 0), .scale = at(c, 13, 4, 0), .shift = at(c, 14, 4, 0), .dscale = at(c, 88, 4, 0), .dshift = at(c, 89, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 16, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 58, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 106, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 59, 4, 0), .rstd = at(c, 60, 4, 0), .scale = at(c, 13, 4, 0), .shift = at(c, 14, 4, 0), .dscale = at(c, 88, 4, 0), .dshift = at(c, 89, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 58, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 106, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 59, 4, 0), .rstd = at(c, 60, 4, 0), .scale = at(c, 13, 4, 0), .shift = at(c, 14, 4, 0), .dscale = at(c, 88, 4, 0), .dshift = at(c, 89, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1160,7 +1342,7 @@ static CUresult backward_0_22(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 58, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 106, e, 0), {0, 0, 16, 1}}, .y = {at(c, 110, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 59, 4, 0), .rstd = at(c, 60, 4, 0), .scale = at(c, 13, 4, 0), .shift = at(c, 14, 4, 0), .dscale = at(c, 88, 4, 0), .dshift = at(c, 89, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1171,8 +1353,8 @@ static CUresult backward_0_23(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 110, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 103, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 10496 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_21_16_1_1_1_128_32_y_n_y_1_n_y_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 110, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 103, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .weight = c->packed + 12800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_21_16_1_1_1_128_32_y_n_y_1_n_y_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1183,12 +1365,8 @@ static CUresult backward_0_24(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 110, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 87, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483))};
-    r = launch(c, k_weight_gradient_reduce_21_16_1_1_n, lane, 11, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .dy = {at(c, 110, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1199,8 +1377,8 @@ static CUresult backward_0_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_map_arguments a = {.x = {at(c, 111, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .y = {at(c, 103, e, 21), 4 * h * w, 16 * w, 64, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_upsample_gradient_24_1_n_e_e, lane, ceiling((n * h * w / 64) * 24, 256), 1, 1, 256, &a);
+    const struct reprise_map_arguments a = {.x = {at(c, 111, e, 0), h * w / 2, 4 * w, 32, 1}, .y = {at(c, 103, e, 21), 9 * h * w / 2, 18 * w, 72, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_upsample_gradient_32_1_n_e_e, lane, ceiling((n * h * w / 64) * 32, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1211,12 +1389,12 @@ static CUresult backward_0_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 54, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 111, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 24}, .mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .scale = at(c, 10, 4, 0), .shift = at(c, 11, 4, 0), .dscale = at(c, 85, 4, 0), .dshift = at(c, 86, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_24_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 54, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 111, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .scale = at(c, 10, 4, 0), .shift = at(c, 11, 4, 0), .dscale = at(c, 85, 4, 0), .dshift = at(c, 86, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 54, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 111, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 24}, .mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .scale = at(c, 10, 4, 0), .shift = at(c, 11, 4, 0), .dscale = at(c, 85, 4, 0), .dshift = at(c, 86, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_24, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 54, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 111, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .scale = at(c, 10, 4, 0), .shift = at(c, 11, 4, 0), .dscale = at(c, 85, 4, 0), .dshift = at(c, 86, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1227,8 +1405,8 @@ static CUresult backward_0_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 54, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 111, e, 0), {0, 0, 24, 1}}, .y = {at(c, 112, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 64, 24}, .mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .scale = at(c, 10, 4, 0), .shift = at(c, 11, 4, 0), .dscale = at(c, 85, 4, 0), .dshift = at(c, 86, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_24_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 3, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 54, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 111, e, 0), {0, 0, 32, 1}}, .y = {at(c, 112, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 55, 4, 0), .rstd = at(c, 56, 4, 0), .scale = at(c, 10, 4, 0), .shift = at(c, 11, 4, 0), .dscale = at(c, 85, 4, 0), .dshift = at(c, 86, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1239,8 +1417,8 @@ static CUresult backward_0_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 112, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .output = {at(c, 113, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 3584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_21_24_3_2_1_128_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 1, 4, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 112, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 113, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 3584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_strided_gradient_e_shape_21_32_3_2_1_128_32_9_35280_n_e_no_sums, lane, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1251,12 +1429,12 @@ static CUresult backward_0_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 52, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 112, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 924)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_24_3_2_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 924), 1, 3, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 52, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 112, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 693)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_21_32_3_2_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 693), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 84, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 924))};
-    r = launch(c, k_weight_gradient_reduce_21_24_9_1_n, lane, 142, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 84, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 693)), 6048, 21, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 189, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1267,7 +1445,7 @@ static CUresult backward_0_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_map_arguments a = {.x = {at(c, 103, e, 0), 4 * h * w, 16 * w, 64, 1}, .y = {at(c, 113, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .index = {at(c, 53, 4, 0), 3 * h * w / 2, 6 * w, 24, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    const struct reprise_map_arguments a = {.x = {at(c, 103, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .y = {at(c, 113, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .index = {at(c, 53, 4, 0), 3 * h * w / 2, 6 * w, 24, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
     r = launch(c, k_max_pool_gradient_21_1_5_1_2_y_e_e, lane, ceiling((n * h * w / 16) * 21, 256), 1, 1, 256, &a);
   }
   return r;
@@ -1279,12 +1457,12 @@ static CUresult backward_0_31(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 103, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .scale = at(c, 7, 4, 0), .shift = at(c, 8, 4, 0), .dscale = at(c, 82, 4, 0), .dshift = at(c, 83, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 103, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .scale = at(c, 7, 4, 0), .shift = at(c, 8, 4, 0), .dscale = at(c, 82, 4, 0), .dshift = at(c, 83, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 16), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e, lane, smaller(ceiling(n * h * w / 16, 16), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 103, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .scale = at(c, 7, 4, 0), .shift = at(c, 8, 4, 0), .dscale = at(c, 82, 4, 0), .dshift = at(c, 83, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 64), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_21, lane, 3, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 103, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .scale = at(c, 7, 4, 0), .shift = at(c, 8, 4, 0), .dscale = at(c, 82, 4, 0), .dshift = at(c, 83, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 16), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1295,8 +1473,8 @@ static CUresult backward_0_32(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 103, e, 0), {0, 0, 64, 1}}, .y = {at(c, 114, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .scale = at(c, 7, 4, 0), .shift = at(c, 8, 4, 0), .dscale = at(c, 82, 4, 0), .dshift = at(c, 83, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 21, 256), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 48, e, 0), {0, 0, 24, 1}}, .dy = {at(c, 103, e, 0), {0, 0, 72, 1}}, .y = {at(c, 114, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 21}, .mean = at(c, 49, 4, 0), .rstd = at(c, 50, 4, 0), .scale = at(c, 7, 4, 0), .shift = at(c, 8, 4, 0), .dscale = at(c, 82, 4, 0), .dshift = at(c, 83, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_21_1_2_e_e_e, lane, ceiling(n * h * w / 16, 24), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1308,35 +1486,35 @@ static CUresult backward_0_33(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 114, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 115, e, 0), 4 * h * w, 8 * w, 16, 1}, .weight = c->packed + 512 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .below = {at(c, 44, e, 0), 4 * h * w, 8 * w, 16, 1}, .mean = at(c, 45, 4, 0), .rstd = at(c, 46, 4, 0), .scale = at(c, 4, 4, 0), .shift = at(c, 5, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_21_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient body.conv.conv2d.weight_gradient
-static CUresult backward_0_34(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 47, e, 0), 4 * h * w, 8 * w, 16, 1}, .dy = {at(c, 114, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_21_3_2_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 81, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387))};
-    r = launch(c, k_weight_gradient_reduce_16_21_9_1_n, lane, 95, 1, 1, 256, &a);
+    r = launch(c, k_convolution_e_shape_16_21_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_n, lane, smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128), 1, 4, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce stem.bn.normalize.sums
-static CUresult backward_0_35(context *c, int lane) {
+static CUresult backward_0_34(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 44, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 115, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 45, 4, 0), .rstd = at(c, 46, 4, 0), .scale = at(c, 4, 4, 0), .shift = at(c, 5, 4, 0), .dscale = at(c, 79, 4, 0), .dshift = at(c, 80, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient body.conv.conv2d.weight_gradient
+static CUresult backward_0_35(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 47, e, 0), 4 * h * w, 8 * w, 16, 1}, .dy = {at(c, 114, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .partial = kept(c, lane) + kept_5(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_21_3_2_1_32_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 98, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 64), 528), 104857)), 40, 8, 5, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 95, 4, 0), 2, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 844)), 4968, 69, 8, 9, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 87, 4, 0), 158, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), 336, 21, 16, 1, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 81, 4, 0), 169, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), 3024, 16, 21, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 264, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1348,7 +1526,7 @@ static CUresult backward_0_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 44, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 115, e, 0), {0, 0, 16, 1}}, .y = {at(c, 116, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 4, 16}, .mean = at(c, 45, 4, 0), .rstd = at(c, 46, 4, 0), .scale = at(c, 4, 4, 0), .shift = at(c, 5, 4, 0), .dscale = at(c, 79, 4, 0), .dshift = at(c, 80, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 4, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 4, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1371,12 +1549,12 @@ static CUresult backward_0_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 116, e, 0), 4 * h * w, 8 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_weight_gradient_partial_e_shape_3_16_3_2_1_64_32_1_y_n_y, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 116, e, 0), 4 * h * w, 8 * w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
+    r = launch(c, k_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 78, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709))};
-    r = launch(c, k_weight_gradient_reduce_27_16_1_1_n, lane, 14, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 78, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709)), 432, 27, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 14, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1387,14 +1565,42 @@ static CUresult backward_1_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 105, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 103, e, 0), 4 * h * w, 16 * w, 64, 1}, .weight = c->packed + 11008 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_61_12_3_1_1_128_64_y_n_y_1_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 105, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 103, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .weight = c->packed + 13312 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_convolution_e_shape_69_12_3_1_1_128_64_y_n_y_1_n_n_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 2, 1, 128, &a);
   }
   return r;
 }
 
-static CUresult images(context *c, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w) {
-  const struct reprise_images_arguments a = {.pixels = pixels, .map = {map, stride[0], stride[2], stride[3], stride[1]}, .batch = (int32_t)n, .height = (int32_t)h, .width = (int32_t)w};
+// conv2d_weight_gradient values.conv.conv2d.weight_gradient
+static CUresult backward_1_16(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .dy = {at(c, 110, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient body.conv.conv2d.weight_gradient
+static CUresult backward_1_27(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 47, e, 0), 4 * h * w, 8 * w, 16, 1}, .dy = {at(c, 114, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_21_3_2_1_32_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 87, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), 336, 21, 16, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 81, 4, 0), 11, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), 3024, 16, 21, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 106, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+static CUresult images(context *c, CUdeviceptr jitter, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w) {
+  const struct reprise_images_arguments a = {.jitter = jitter, .pixels = pixels, .map = {map, stride[0], stride[2], stride[3], stride[1]}, .batch = (int32_t)n, .height = (int32_t)h, .width = (int32_t)w};
   return launch(c, k_write_images_e, 0, ceiling(n * h * w, 256), 1, 1, 256, &a);
 }
 
@@ -1497,27 +1703,28 @@ static const struct reprise_step steps_forward_evaluation[] = {
 
 // The backward pass with cotangents for classes, coefficients.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 6, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
-    {reprise_launch, 1, 1, backward_0_1},
-    {reprise_launch, 2, 2, backward_0_2},
+    {reprise_launch, 8, 1, backward_0_1},
+    {reprise_launch, 9, 2, backward_0_2},
     {reprise_launch, 0, 3, backward_0_3},
     {reprise_launch, 0, 4, backward_0_4},
     {reprise_launch, 0, 5, backward_0_5},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 6, backward_0_6},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 7, backward_0_7},
-    {reprise_launch, 3, 8, backward_0_8},
-    {reprise_launch, 4, 9, backward_0_9},
-    {reprise_launch, 5, 10, backward_0_10},
-    {reprise_launch, 3, 11, backward_0_11},
-    {reprise_launch, 3, 12, backward_0_12},
-    {reprise_signal, 3, 1, NULL},
+    {reprise_wait, 8, 0, NULL},
+    {reprise_launch, 8, 7, backward_0_7},
+    {reprise_launch, 1, 8, backward_0_8},
+    {reprise_launch, 1, 9, backward_0_9},
+    {reprise_launch, 9, 10, backward_0_10},
+    {reprise_launch, 9, 11, backward_0_11},
+    {reprise_launch, 1, 12, backward_0_12},
+    {reprise_signal, 1, 1, NULL},
     {reprise_wait, 0, 1, NULL},
     {reprise_launch, 0, 13, backward_0_13},
     {reprise_signal, 0, 2, NULL},
-    {reprise_launch, 3, 14, backward_0_14},
+    {reprise_wait, 9, 1, NULL},
+    {reprise_launch, 9, 14, backward_0_14},
     {reprise_launch, 0, 15, backward_0_15},
     {reprise_signal, 0, 3, NULL},
     {reprise_wait, 1, 2, NULL},
@@ -1531,47 +1738,47 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 1, 22, backward_0_22},
     {reprise_signal, 1, 4, NULL},
     {reprise_launch, 1, 23, backward_0_23},
-    {reprise_wait, 0, 4, NULL},
-    {reprise_launch, 0, 24, backward_0_24},
-    {reprise_wait, 3, 2, NULL},
-    {reprise_launch, 3, 25, backward_0_25},
-    {reprise_launch, 3, 26, backward_0_26},
-    {reprise_launch, 3, 27, backward_0_27},
-    {reprise_signal, 3, 5, NULL},
-    {reprise_launch, 3, 28, backward_0_28},
-    {reprise_signal, 3, 6, NULL},
-    {reprise_wait, 4, 5, NULL},
-    {reprise_launch, 4, 29, backward_0_29},
+    {reprise_wait, 8, 4, NULL},
+    {reprise_launch, 8, 24, backward_0_24},
+    {reprise_wait, 2, 2, NULL},
+    {reprise_launch, 2, 25, backward_0_25},
+    {reprise_launch, 2, 26, backward_0_26},
+    {reprise_launch, 2, 27, backward_0_27},
+    {reprise_signal, 2, 5, NULL},
+    {reprise_launch, 2, 28, backward_0_28},
+    {reprise_signal, 2, 6, NULL},
+    {reprise_wait, 9, 5, NULL},
+    {reprise_launch, 9, 29, backward_0_29},
     {reprise_wait, 1, 6, NULL},
     {reprise_launch, 1, 30, backward_0_30},
     {reprise_launch, 1, 31, backward_0_31},
     {reprise_launch, 1, 32, backward_0_32},
     {reprise_signal, 1, 7, NULL},
     {reprise_launch, 1, 33, backward_0_33},
-    {reprise_wait, 0, 7, NULL},
-    {reprise_launch, 0, 34, backward_0_34},
-    {reprise_launch, 1, 35, backward_0_35},
+    {reprise_launch, 1, 34, backward_0_34},
+    {reprise_wait, 8, 7, NULL},
+    {reprise_launch, 8, 35, backward_0_35},
     {reprise_launch, 1, 36, backward_0_36},
     {reprise_signal, 1, 8, NULL},
     {reprise_launch, 1, 37, backward_0_37},
-    {reprise_wait, 0, 8, NULL},
-    {reprise_launch, 0, 38, backward_0_38},
-    {reprise_join, 6, 0, NULL},
+    {reprise_wait, 8, 8, NULL},
+    {reprise_launch, 8, 38, backward_0_38},
+    {reprise_join, 10, 0, NULL},
 };
 
 // The backward pass with cotangents for classes.
 static const struct reprise_step steps_backward_1[] = {
-    {reprise_fork, 4, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_8},
-    {reprise_launch, 1, 1, backward_0_9},
-    {reprise_launch, 2, 2, backward_0_10},
-    {reprise_launch, 0, 3, backward_0_11},
+    {reprise_launch, 0, 1, backward_0_9},
+    {reprise_launch, 8, 2, backward_0_10},
+    {reprise_launch, 9, 3, backward_0_11},
     {reprise_launch, 0, 4, backward_0_12},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 5, backward_1_5},
     {reprise_signal, 0, 1, NULL},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 6, backward_0_14},
+    {reprise_wait, 8, 0, NULL},
+    {reprise_launch, 8, 6, backward_0_14},
     {reprise_launch, 0, 7, backward_0_15},
     {reprise_signal, 0, 2, NULL},
     {reprise_wait, 1, 1, NULL},
@@ -1585,8 +1792,8 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 1, 14, backward_0_22},
     {reprise_signal, 1, 3, NULL},
     {reprise_launch, 1, 15, backward_0_23},
-    {reprise_wait, 0, 3, NULL},
-    {reprise_launch, 0, 16, backward_0_24},
+    {reprise_wait, 8, 3, NULL},
+    {reprise_launch, 8, 16, backward_1_16},
     {reprise_wait, 2, 1, NULL},
     {reprise_launch, 2, 17, backward_0_25},
     {reprise_launch, 2, 18, backward_0_26},
@@ -1594,82 +1801,31 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_signal, 2, 4, NULL},
     {reprise_launch, 2, 20, backward_0_28},
     {reprise_signal, 2, 5, NULL},
-    {reprise_wait, 3, 4, NULL},
-    {reprise_launch, 3, 21, backward_0_29},
+    {reprise_wait, 9, 4, NULL},
+    {reprise_launch, 9, 21, backward_0_29},
     {reprise_wait, 1, 5, NULL},
     {reprise_launch, 1, 22, backward_0_30},
     {reprise_launch, 1, 23, backward_0_31},
     {reprise_launch, 1, 24, backward_0_32},
     {reprise_signal, 1, 6, NULL},
     {reprise_launch, 1, 25, backward_0_33},
-    {reprise_wait, 0, 6, NULL},
-    {reprise_launch, 0, 26, backward_0_34},
-    {reprise_launch, 1, 27, backward_0_35},
+    {reprise_launch, 1, 26, backward_0_34},
+    {reprise_wait, 8, 6, NULL},
+    {reprise_launch, 8, 27, backward_1_27},
     {reprise_launch, 1, 28, backward_0_36},
     {reprise_signal, 1, 7, NULL},
     {reprise_launch, 1, 29, backward_0_37},
-    {reprise_wait, 0, 7, NULL},
-    {reprise_launch, 0, 30, backward_0_38},
-    {reprise_join, 4, 0, NULL},
+    {reprise_wait, 8, 7, NULL},
+    {reprise_launch, 8, 30, backward_0_38},
+    {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 36, 29},
     {steps_forward_evaluation, 48, 28},
-    {steps_backward_0, 60, 53},
-    {steps_backward_1, 50, 41},
+    {steps_backward_0, 61, 49},
+    {steps_backward_1, 50, 39},
 };
-
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 96);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 128), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 288);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512) * 64);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483) * 1344);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387) * 12096);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709) * 1728);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 1056), 512) * 1 * 252);
-    break;
-  case 1:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 2, 2) * ceiling(w / 2, 2), 128), 128) * 4 * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 144);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 636) * 26352);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 954) * 17568);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 104857) * 160);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 116508) * 144);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 512) * 168);
-    break;
-  case 2:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 512) * 20);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512) * 12);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 192);
-    break;
-  case 3:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 96);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 636) * 26352);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 924) * 18144);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 192);
-    break;
-  case 4:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 116508) * 144);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 924) * 18144);
-    break;
-  case 5:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 512), 528), 512) * 12);
-    break;
-  case 6:
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
@@ -1679,24 +1835,24 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
   elements = larger(elements, 16);
   elements = larger(elements, 2);
   elements = larger(elements, 21);
-  elements = larger(elements, 24);
   elements = larger(elements, 3);
   elements = larger(elements, 3 * n * h * w);
   elements = larger(elements, 3 * n * h * w / 16);
   elements = larger(elements, 3 * n * h * w / 2);
-  elements = larger(elements, 3 * n * h * w / 8);
   elements = larger(elements, 3024);
+  elements = larger(elements, 32);
   elements = larger(elements, 336);
   elements = larger(elements, 36);
   elements = larger(elements, 4 * n * h * w);
   elements = larger(elements, 40);
   elements = larger(elements, 432);
-  elements = larger(elements, 4392);
-  elements = larger(elements, 4536);
+  elements = larger(elements, 4968);
   elements = larger(elements, 5);
   elements = larger(elements, 5 * n * h * w / 16);
-  elements = larger(elements, 6588);
+  elements = larger(elements, 6048);
+  elements = larger(elements, 7452);
   elements = larger(elements, 8);
+  elements = larger(elements, 9 * n * h * w / 2);
   elements = larger(elements, n * h * h * w * w / 128);
   elements = larger(elements, n * h * w);
   elements = larger(elements, n * h * w / 2);
@@ -1705,14 +1861,15 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_small_e8421707_network_stage = {
     .format = reprise_context_format,
-    .plan = "e8f516802baa6cc4ac1a046921237642721964bc27b725b69396466b81849ee9",
+    .plan = "68e2bf4b812391a4107e6b7a38153a77a51dd8f20e223bb5afb65afaa7a31bf9",
     .storages = 117,
     .kernels = kernel_end,
-    .lanes = 7,
+    .lanes = 10,
     .events = 9,
     .programs = 4,
-    .packed = 22720,
+    .packed = 27904,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // Digest is the SHA-256 of the plan of stage network.
-const Digest = "e8f516802baa6cc4ac1a046921237642721964bc27b725b69396466b81849ee9"
+const Digest = "68e2bf4b812391a4107e6b7a38153a77a51dd8f20e223bb5afb65afaa7a31bf9"
 
 // Kernels is the SHA-256 of the CUDA and C text of stage network, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const Kernels = "0f198bbc578b4c6c42a2c8f559269b5a9fa67a0ea865a805e86876a40a049bc6"
+const Kernels = "2bfe37fcfdae78768a4946a455fceab34b167882dde3734b041a58aac7dbf6a0"
 
 //go:embed network_plan.json
 var planNetwork []byte
@@ -93,11 +93,11 @@ const (
 	Parameter_body_bn_weight
 	// body.bn.bias (21)
 	Parameter_body_bn_bias
-	// down.conv.weight (24, 21, 3, 3)
+	// down.conv.weight (32, 21, 3, 3)
 	Parameter_down_conv_weight
-	// down.bn.weight (24)
+	// down.bn.weight (32)
 	Parameter_down_bn_weight
-	// down.bn.bias (24)
+	// down.bn.bias (32)
 	Parameter_down_bn_bias
 	// values.conv.weight (16, 21, 1, 1)
 	Parameter_values_conv_weight
@@ -105,7 +105,7 @@ const (
 	Parameter_values_bn_weight
 	// values.bn.bias (16)
 	Parameter_values_bn_bias
-	// classes.conv.weight (12, 61, 3, 3)
+	// classes.conv.weight (12, 69, 3, 3)
 	Parameter_classes_conv_weight
 	// classes.bn.weight (12)
 	Parameter_classes_bn_weight
@@ -115,7 +115,7 @@ const (
 	Parameter_classes_weight
 	// classes.bias (3)
 	Parameter_classes_bias
-	// coefficients.conv.weight (8, 61, 3, 3)
+	// coefficients.conv.weight (8, 69, 3, 3)
 	Parameter_coefficients_conv_weight
 	// coefficients.bn.weight (8)
 	Parameter_coefficients_bn_weight
@@ -144,9 +144,9 @@ const (
 	Buffer_body_bn_runningVar
 	// body.bn.num_batches_tracked ()
 	Buffer_body_bn_numBatchesTracked
-	// down.bn.running_mean (24)
+	// down.bn.running_mean (32)
 	Buffer_down_bn_runningMean
-	// down.bn.running_var (24)
+	// down.bn.running_var (32)
 	Buffer_down_bn_runningVar
 	// down.bn.num_batches_tracked ()
 	Buffer_down_bn_numBatchesTracked

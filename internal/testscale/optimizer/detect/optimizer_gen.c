@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -162,34 +179,39 @@ enum {
   k_elementwise_scale_operation_0xc098cccdu_n_1_1_e_e_s = 24,
   k_elementwise_scale_operation_0xc098cccdu_n_1_4_e_e_s = 25,
   k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s = 26,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 27,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 28,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 29,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 30,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 31,
-  k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 32,
-  k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 33,
-  k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 34,
-  k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 35,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 36,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 37,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 38,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 39,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 40,
-  k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 41,
-  k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 42,
-  k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 43,
-  k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 44,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 45,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 46,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 47,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 48,
-  k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 49,
-  k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 50,
-  k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 51,
-  k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 52,
-  k_matrix_norm_partial_4096_e = 53,
-  k_matrix_normalize_4096_0x33d6bf95u_e_e = 54,
+  k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 27,
+  k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 28,
+  k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 29,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 30,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 31,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 32,
+  k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 33,
+  k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 34,
+  k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 35,
+  k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 36,
+  k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 37,
+  k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 38,
+  k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 39,
+  k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 40,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 41,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 42,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 43,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 44,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 45,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 46,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 47,
+  k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 48,
+  k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 49,
+  k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 50,
+  k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 51,
+  k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 52,
+  k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 53,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 54,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 55,
+  k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 56,
+  k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 57,
+  k_matrix_norm_partial_4096_e = 58,
+  k_matrix_normalize_4096_0x33d6bf95u_e_e = 59,
   kernel_end
 };
 
@@ -221,35 +243,104 @@ static const char *const kernel_names[] = {
     "reprise_detect_05dc2c71_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_1_e_e_s",
     "reprise_detect_05dc2c71_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_4_e_e_s",
     "reprise_detect_05dc2c71_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_detect_05dc2c71_optimizer_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_detect_05dc2c71_optimizer_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
     "reprise_detect_05dc2c71_optimizer_matrix_norm_partial_4096_e",
     "reprise_detect_05dc2c71_optimizer_matrix_normalize_4096_0x33d6bf95u_e_e",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -259,6 +350,103 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, ceiling(1024, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(32768, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(64, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(8192, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(9216, 4096) * 10 * 4);
+    break;
+  case 1:
+    bytes = larger(bytes, ceiling(36864, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(4096, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(4096, 4096) * 5 * 4);
+    bytes = larger(bytes, ceiling(441, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(576, 4096) * 2 * 4);
+    break;
+  case 2:
+    bytes = larger(bytes, ceiling(1152, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(1536, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(24576, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(6144, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(84, 4096) * 4 * 4);
+    break;
+  case 3:
+    bytes = larger(bytes, ceiling(1344, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(144, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(5376, 4096) * 4 * 4);
+    break;
+  case 4:
+    bytes = larger(bytes, ceiling(1152, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(168, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(2304, 4096) * 8 * 4);
+    bytes = larger(bytes, ceiling(288, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(576, 4096) * 6 * 4);
+    break;
+  case 5:
+    bytes = larger(bytes, ceiling(12288, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(1764, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(2048, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(256, 4096) * 5 * 4);
+    bytes = larger(bytes, ceiling(73728, 4096) * 1 * 4);
+    break;
+  case 6:
+    bytes = larger(bytes, ceiling(189, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(216, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(768, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(8192, 4096) * 4 * 4);
+    break;
+  case 7:
+    bytes = larger(bytes, ceiling(16384, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(3072, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(378, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(512, 4096) * 8 * 4);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -273,7 +461,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -328,7 +517,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 190, e, 0), {0, 64, 16, 1}}, .b = {at(c, 190, e, 0), {0, 64, 1, 16}}, .y = {at(c, 191, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -352,7 +541,7 @@ static CUresult forward_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 191, e, 0), {0, 16, 4, 1}}, .b = {at(c, 191, e, 0), {0, 16, 1, 4}}, .y = {at(c, 192, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -376,7 +565,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 192, e, 0), {0, 16, 4, 1}}, .b = {at(c, 190, e, 0), {0, 64, 16, 1}}, .y = {at(c, 193, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -388,7 +577,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 193, e, 0), {0, 64, 16, 1}}, .b = {at(c, 193, e, 0), {0, 64, 1, 16}}, .y = {at(c, 194, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -412,7 +601,7 @@ static CUresult forward_10(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 194, e, 0), {0, 16, 4, 1}}, .b = {at(c, 194, e, 0), {0, 16, 1, 4}}, .y = {at(c, 195, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -436,7 +625,7 @@ static CUresult forward_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 195, e, 0), {0, 16, 4, 1}}, .b = {at(c, 193, e, 0), {0, 64, 16, 1}}, .y = {at(c, 196, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -448,7 +637,7 @@ static CUresult forward_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 196, e, 0), {0, 64, 16, 1}}, .b = {at(c, 196, e, 0), {0, 64, 1, 16}}, .y = {at(c, 197, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -472,7 +661,7 @@ static CUresult forward_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 197, e, 0), {0, 16, 4, 1}}, .b = {at(c, 197, e, 0), {0, 16, 1, 4}}, .y = {at(c, 198, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -496,7 +685,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 198, e, 0), {0, 16, 4, 1}}, .b = {at(c, 196, e, 0), {0, 64, 16, 1}}, .y = {at(c, 199, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -508,7 +697,7 @@ static CUresult forward_18(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 199, e, 0), {0, 64, 16, 1}}, .b = {at(c, 199, e, 0), {0, 64, 1, 16}}, .y = {at(c, 200, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -532,7 +721,7 @@ static CUresult forward_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 200, e, 0), {0, 16, 4, 1}}, .b = {at(c, 200, e, 0), {0, 16, 1, 4}}, .y = {at(c, 201, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -556,7 +745,7 @@ static CUresult forward_22(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 201, e, 0), {0, 16, 4, 1}}, .b = {at(c, 199, e, 0), {0, 64, 16, 1}}, .y = {at(c, 202, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -568,7 +757,7 @@ static CUresult forward_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 202, e, 0), {0, 64, 16, 1}}, .b = {at(c, 202, e, 0), {0, 64, 1, 16}}, .y = {at(c, 203, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -592,7 +781,7 @@ static CUresult forward_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 203, e, 0), {0, 16, 4, 1}}, .b = {at(c, 203, e, 0), {0, 16, 1, 4}}, .y = {at(c, 204, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -616,7 +805,7 @@ static CUresult forward_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 204, e, 0), {0, 16, 4, 1}}, .b = {at(c, 202, e, 0), {0, 64, 16, 1}}, .y = {at(c, 205, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -680,7 +869,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 207, e, 0), {0, 84, 21, 1}}, .b = {at(c, 207, e, 0), {0, 84, 1, 21}}, .y = {at(c, 208, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -704,7 +893,7 @@ static CUresult forward_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 208, e, 0), {0, 16, 4, 1}}, .b = {at(c, 208, e, 0), {0, 16, 1, 4}}, .y = {at(c, 209, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -728,7 +917,7 @@ static CUresult forward_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 209, e, 0), {0, 16, 4, 1}}, .b = {at(c, 207, e, 0), {0, 84, 21, 1}}, .y = {at(c, 210, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -740,7 +929,7 @@ static CUresult forward_37(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 210, e, 0), {0, 84, 21, 1}}, .b = {at(c, 210, e, 0), {0, 84, 1, 21}}, .y = {at(c, 211, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -764,7 +953,7 @@ static CUresult forward_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 211, e, 0), {0, 16, 4, 1}}, .b = {at(c, 211, e, 0), {0, 16, 1, 4}}, .y = {at(c, 212, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -788,7 +977,7 @@ static CUresult forward_41(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 212, e, 0), {0, 16, 4, 1}}, .b = {at(c, 210, e, 0), {0, 84, 21, 1}}, .y = {at(c, 213, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -800,7 +989,7 @@ static CUresult forward_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 213, e, 0), {0, 84, 21, 1}}, .b = {at(c, 213, e, 0), {0, 84, 1, 21}}, .y = {at(c, 214, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -824,7 +1013,7 @@ static CUresult forward_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 214, e, 0), {0, 16, 4, 1}}, .b = {at(c, 214, e, 0), {0, 16, 1, 4}}, .y = {at(c, 215, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -848,7 +1037,7 @@ static CUresult forward_46(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 215, e, 0), {0, 16, 4, 1}}, .b = {at(c, 213, e, 0), {0, 84, 21, 1}}, .y = {at(c, 216, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -860,7 +1049,7 @@ static CUresult forward_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 216, e, 0), {0, 84, 21, 1}}, .b = {at(c, 216, e, 0), {0, 84, 1, 21}}, .y = {at(c, 217, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -884,7 +1073,7 @@ static CUresult forward_49(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 217, e, 0), {0, 16, 4, 1}}, .b = {at(c, 217, e, 0), {0, 16, 1, 4}}, .y = {at(c, 218, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -908,7 +1097,7 @@ static CUresult forward_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 218, e, 0), {0, 16, 4, 1}}, .b = {at(c, 216, e, 0), {0, 84, 21, 1}}, .y = {at(c, 219, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -920,7 +1109,7 @@ static CUresult forward_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 219, e, 0), {0, 84, 21, 1}}, .b = {at(c, 219, e, 0), {0, 84, 1, 21}}, .y = {at(c, 220, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -944,7 +1133,7 @@ static CUresult forward_54(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 220, e, 0), {0, 16, 4, 1}}, .b = {at(c, 220, e, 0), {0, 16, 1, 4}}, .y = {at(c, 221, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -968,7 +1157,7 @@ static CUresult forward_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 221, e, 0), {0, 16, 4, 1}}, .b = {at(c, 219, e, 0), {0, 84, 21, 1}}, .y = {at(c, 222, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -1032,7 +1221,7 @@ static CUresult forward_61(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 224, e, 0), {0, 168, 42, 1}}, .b = {at(c, 224, e, 0), {0, 168, 1, 42}}, .y = {at(c, 225, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1056,7 +1245,7 @@ static CUresult forward_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 225, e, 0), {0, 16, 4, 1}}, .b = {at(c, 225, e, 0), {0, 16, 1, 4}}, .y = {at(c, 226, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1080,7 +1269,7 @@ static CUresult forward_65(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 226, e, 0), {0, 16, 4, 1}}, .b = {at(c, 224, e, 0), {0, 168, 42, 1}}, .y = {at(c, 227, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -1092,7 +1281,7 @@ static CUresult forward_66(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 227, e, 0), {0, 168, 42, 1}}, .b = {at(c, 227, e, 0), {0, 168, 1, 42}}, .y = {at(c, 228, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1116,7 +1305,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 228, e, 0), {0, 16, 4, 1}}, .b = {at(c, 228, e, 0), {0, 16, 1, 4}}, .y = {at(c, 229, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1140,7 +1329,7 @@ static CUresult forward_70(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 229, e, 0), {0, 16, 4, 1}}, .b = {at(c, 227, e, 0), {0, 168, 42, 1}}, .y = {at(c, 230, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -1152,7 +1341,7 @@ static CUresult forward_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 230, e, 0), {0, 168, 42, 1}}, .b = {at(c, 230, e, 0), {0, 168, 1, 42}}, .y = {at(c, 231, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1176,7 +1365,7 @@ static CUresult forward_73(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 231, e, 0), {0, 16, 4, 1}}, .b = {at(c, 231, e, 0), {0, 16, 1, 4}}, .y = {at(c, 232, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1200,7 +1389,7 @@ static CUresult forward_75(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 232, e, 0), {0, 16, 4, 1}}, .b = {at(c, 230, e, 0), {0, 168, 42, 1}}, .y = {at(c, 233, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -1212,7 +1401,7 @@ static CUresult forward_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 233, e, 0), {0, 168, 42, 1}}, .b = {at(c, 233, e, 0), {0, 168, 1, 42}}, .y = {at(c, 234, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1236,7 +1425,7 @@ static CUresult forward_78(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 234, e, 0), {0, 16, 4, 1}}, .b = {at(c, 234, e, 0), {0, 16, 1, 4}}, .y = {at(c, 235, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1260,7 +1449,7 @@ static CUresult forward_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 235, e, 0), {0, 16, 4, 1}}, .b = {at(c, 233, e, 0), {0, 168, 42, 1}}, .y = {at(c, 236, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -1272,7 +1461,7 @@ static CUresult forward_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 236, e, 0), {0, 168, 42, 1}}, .b = {at(c, 236, e, 0), {0, 168, 1, 42}}, .y = {at(c, 237, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1296,7 +1485,7 @@ static CUresult forward_83(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 237, e, 0), {0, 16, 4, 1}}, .b = {at(c, 237, e, 0), {0, 16, 1, 4}}, .y = {at(c, 238, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1320,7 +1509,7 @@ static CUresult forward_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 238, e, 0), {0, 16, 4, 1}}, .b = {at(c, 236, e, 0), {0, 168, 42, 1}}, .y = {at(c, 239, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -1384,7 +1573,7 @@ static CUresult forward_90(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 241, e, 0), {0, 0, 27, 1}}, .b = {at(c, 241, e, 0), {0, 0, 1, 27}}, .y = {at(c, 242, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1408,7 +1597,7 @@ static CUresult forward_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 242, e, 0), {0, 0, 8, 1}}, .b = {at(c, 242, e, 0), {0, 0, 1, 8}}, .y = {at(c, 243, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1432,7 +1621,7 @@ static CUresult forward_94(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 243, e, 0), {0, 0, 8, 1}}, .b = {at(c, 241, e, 0), {0, 0, 27, 1}}, .y = {at(c, 244, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1444,7 +1633,7 @@ static CUresult forward_95(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 244, e, 0), {0, 0, 27, 1}}, .b = {at(c, 244, e, 0), {0, 0, 1, 27}}, .y = {at(c, 245, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1468,7 +1657,7 @@ static CUresult forward_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 245, e, 0), {0, 0, 8, 1}}, .b = {at(c, 245, e, 0), {0, 0, 1, 8}}, .y = {at(c, 246, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1492,7 +1681,7 @@ static CUresult forward_99(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 246, e, 0), {0, 0, 8, 1}}, .b = {at(c, 244, e, 0), {0, 0, 27, 1}}, .y = {at(c, 247, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1504,7 +1693,7 @@ static CUresult forward_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 247, e, 0), {0, 0, 27, 1}}, .b = {at(c, 247, e, 0), {0, 0, 1, 27}}, .y = {at(c, 248, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1528,7 +1717,7 @@ static CUresult forward_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 248, e, 0), {0, 0, 8, 1}}, .b = {at(c, 248, e, 0), {0, 0, 1, 8}}, .y = {at(c, 249, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1552,7 +1741,7 @@ static CUresult forward_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 249, e, 0), {0, 0, 8, 1}}, .b = {at(c, 247, e, 0), {0, 0, 27, 1}}, .y = {at(c, 250, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1564,7 +1753,7 @@ static CUresult forward_105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 250, e, 0), {0, 0, 27, 1}}, .b = {at(c, 250, e, 0), {0, 0, 1, 27}}, .y = {at(c, 251, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1588,7 +1777,7 @@ static CUresult forward_107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 251, e, 0), {0, 0, 8, 1}}, .b = {at(c, 251, e, 0), {0, 0, 1, 8}}, .y = {at(c, 252, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1612,7 +1801,7 @@ static CUresult forward_109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 252, e, 0), {0, 0, 8, 1}}, .b = {at(c, 250, e, 0), {0, 0, 27, 1}}, .y = {at(c, 253, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1624,7 +1813,7 @@ static CUresult forward_110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 253, e, 0), {0, 0, 27, 1}}, .b = {at(c, 253, e, 0), {0, 0, 1, 27}}, .y = {at(c, 254, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1648,7 +1837,7 @@ static CUresult forward_112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 254, e, 0), {0, 0, 8, 1}}, .b = {at(c, 254, e, 0), {0, 0, 1, 8}}, .y = {at(c, 255, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1672,7 +1861,7 @@ static CUresult forward_114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 255, e, 0), {0, 0, 8, 1}}, .b = {at(c, 253, e, 0), {0, 0, 27, 1}}, .y = {at(c, 256, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1736,7 +1925,7 @@ static CUresult forward_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 258, e, 0), {0, 576, 72, 1}}, .b = {at(c, 258, e, 0), {0, 576, 1, 72}}, .y = {at(c, 259, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1760,7 +1949,7 @@ static CUresult forward_121(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 259, e, 0), {0, 64, 8, 1}}, .b = {at(c, 259, e, 0), {0, 64, 1, 8}}, .y = {at(c, 260, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1784,7 +1973,7 @@ static CUresult forward_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 260, e, 0), {0, 64, 8, 1}}, .b = {at(c, 258, e, 0), {0, 576, 72, 1}}, .y = {at(c, 261, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1796,7 +1985,7 @@ static CUresult forward_124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 261, e, 0), {0, 576, 72, 1}}, .b = {at(c, 261, e, 0), {0, 576, 1, 72}}, .y = {at(c, 262, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1820,7 +2009,7 @@ static CUresult forward_126(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 262, e, 0), {0, 64, 8, 1}}, .b = {at(c, 262, e, 0), {0, 64, 1, 8}}, .y = {at(c, 263, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1844,7 +2033,7 @@ static CUresult forward_128(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 263, e, 0), {0, 64, 8, 1}}, .b = {at(c, 261, e, 0), {0, 576, 72, 1}}, .y = {at(c, 264, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1856,7 +2045,7 @@ static CUresult forward_129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 264, e, 0), {0, 576, 72, 1}}, .b = {at(c, 264, e, 0), {0, 576, 1, 72}}, .y = {at(c, 265, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1880,7 +2069,7 @@ static CUresult forward_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 265, e, 0), {0, 64, 8, 1}}, .b = {at(c, 265, e, 0), {0, 64, 1, 8}}, .y = {at(c, 266, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1904,7 +2093,7 @@ static CUresult forward_133(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 266, e, 0), {0, 64, 8, 1}}, .b = {at(c, 264, e, 0), {0, 576, 72, 1}}, .y = {at(c, 267, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1916,7 +2105,7 @@ static CUresult forward_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 267, e, 0), {0, 576, 72, 1}}, .b = {at(c, 267, e, 0), {0, 576, 1, 72}}, .y = {at(c, 268, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1940,7 +2129,7 @@ static CUresult forward_136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 268, e, 0), {0, 64, 8, 1}}, .b = {at(c, 268, e, 0), {0, 64, 1, 8}}, .y = {at(c, 269, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1964,7 +2153,7 @@ static CUresult forward_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 269, e, 0), {0, 64, 8, 1}}, .b = {at(c, 267, e, 0), {0, 576, 72, 1}}, .y = {at(c, 270, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1976,7 +2165,7 @@ static CUresult forward_139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 270, e, 0), {0, 576, 72, 1}}, .b = {at(c, 270, e, 0), {0, 576, 1, 72}}, .y = {at(c, 271, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2000,7 +2189,7 @@ static CUresult forward_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 271, e, 0), {0, 64, 8, 1}}, .b = {at(c, 271, e, 0), {0, 64, 1, 8}}, .y = {at(c, 272, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2024,7 +2213,7 @@ static CUresult forward_143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 272, e, 0), {0, 64, 8, 1}}, .b = {at(c, 270, e, 0), {0, 576, 72, 1}}, .y = {at(c, 273, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2088,7 +2277,7 @@ static CUresult forward_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 275, e, 0), {0, 144, 1, 9}}, .b = {at(c, 275, e, 0), {0, 144, 9, 1}}, .y = {at(c, 276, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2112,7 +2301,7 @@ static CUresult forward_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 276, e, 0), {0, 81, 9, 1}}, .b = {at(c, 276, e, 0), {0, 81, 1, 9}}, .y = {at(c, 277, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2136,7 +2325,7 @@ static CUresult forward_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 275, e, 0), {0, 144, 9, 1}}, .b = {at(c, 277, e, 0), {0, 81, 9, 1}}, .y = {at(c, 278, e, 0), {0, 144, 9, 1}}, .extent = {1, 4, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2148,7 +2337,7 @@ static CUresult forward_153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 278, e, 0), {0, 144, 1, 9}}, .b = {at(c, 278, e, 0), {0, 144, 9, 1}}, .y = {at(c, 279, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2172,7 +2361,7 @@ static CUresult forward_155(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 279, e, 0), {0, 81, 9, 1}}, .b = {at(c, 279, e, 0), {0, 81, 1, 9}}, .y = {at(c, 280, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2196,7 +2385,7 @@ static CUresult forward_157(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 278, e, 0), {0, 144, 9, 1}}, .b = {at(c, 280, e, 0), {0, 81, 9, 1}}, .y = {at(c, 281, e, 0), {0, 144, 9, 1}}, .extent = {1, 4, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2208,7 +2397,7 @@ static CUresult forward_158(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 281, e, 0), {0, 144, 1, 9}}, .b = {at(c, 281, e, 0), {0, 144, 9, 1}}, .y = {at(c, 282, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2232,7 +2421,7 @@ static CUresult forward_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 282, e, 0), {0, 81, 9, 1}}, .b = {at(c, 282, e, 0), {0, 81, 1, 9}}, .y = {at(c, 283, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2256,7 +2445,7 @@ static CUresult forward_162(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 281, e, 0), {0, 144, 9, 1}}, .b = {at(c, 283, e, 0), {0, 81, 9, 1}}, .y = {at(c, 284, e, 0), {0, 144, 9, 1}}, .extent = {1, 4, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2268,7 +2457,7 @@ static CUresult forward_163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 284, e, 0), {0, 144, 1, 9}}, .b = {at(c, 284, e, 0), {0, 144, 9, 1}}, .y = {at(c, 285, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2292,7 +2481,7 @@ static CUresult forward_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 285, e, 0), {0, 81, 9, 1}}, .b = {at(c, 285, e, 0), {0, 81, 1, 9}}, .y = {at(c, 286, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2316,7 +2505,7 @@ static CUresult forward_167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 284, e, 0), {0, 144, 9, 1}}, .b = {at(c, 286, e, 0), {0, 81, 9, 1}}, .y = {at(c, 287, e, 0), {0, 144, 9, 1}}, .extent = {1, 4, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2328,7 +2517,7 @@ static CUresult forward_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 287, e, 0), {0, 144, 1, 9}}, .b = {at(c, 287, e, 0), {0, 144, 9, 1}}, .y = {at(c, 288, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2352,7 +2541,7 @@ static CUresult forward_170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 288, e, 0), {0, 81, 9, 1}}, .b = {at(c, 288, e, 0), {0, 81, 1, 9}}, .y = {at(c, 289, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2376,7 +2565,7 @@ static CUresult forward_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 287, e, 0), {0, 144, 9, 1}}, .b = {at(c, 289, e, 0), {0, 81, 9, 1}}, .y = {at(c, 290, e, 0), {0, 144, 9, 1}}, .extent = {1, 4, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2440,7 +2629,7 @@ static CUresult forward_177(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 292, e, 0), {0, 256, 16, 1}}, .b = {at(c, 292, e, 0), {0, 256, 1, 16}}, .y = {at(c, 293, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2464,7 +2653,7 @@ static CUresult forward_179(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 293, e, 0), {0, 256, 16, 1}}, .b = {at(c, 293, e, 0), {0, 256, 1, 16}}, .y = {at(c, 294, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2488,7 +2677,7 @@ static CUresult forward_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 294, e, 0), {0, 256, 16, 1}}, .b = {at(c, 292, e, 0), {0, 256, 16, 1}}, .y = {at(c, 295, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2500,7 +2689,7 @@ static CUresult forward_182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 295, e, 0), {0, 256, 16, 1}}, .b = {at(c, 295, e, 0), {0, 256, 1, 16}}, .y = {at(c, 296, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2524,7 +2713,7 @@ static CUresult forward_184(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 296, e, 0), {0, 256, 16, 1}}, .b = {at(c, 296, e, 0), {0, 256, 1, 16}}, .y = {at(c, 297, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2548,7 +2737,7 @@ static CUresult forward_186(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 297, e, 0), {0, 256, 16, 1}}, .b = {at(c, 295, e, 0), {0, 256, 16, 1}}, .y = {at(c, 298, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2560,7 +2749,7 @@ static CUresult forward_187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 298, e, 0), {0, 256, 16, 1}}, .b = {at(c, 298, e, 0), {0, 256, 1, 16}}, .y = {at(c, 299, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2584,7 +2773,7 @@ static CUresult forward_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 299, e, 0), {0, 256, 16, 1}}, .b = {at(c, 299, e, 0), {0, 256, 1, 16}}, .y = {at(c, 300, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2608,7 +2797,7 @@ static CUresult forward_191(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 300, e, 0), {0, 256, 16, 1}}, .b = {at(c, 298, e, 0), {0, 256, 16, 1}}, .y = {at(c, 301, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2620,7 +2809,7 @@ static CUresult forward_192(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 301, e, 0), {0, 256, 16, 1}}, .b = {at(c, 301, e, 0), {0, 256, 1, 16}}, .y = {at(c, 302, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2644,7 +2833,7 @@ static CUresult forward_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 302, e, 0), {0, 256, 16, 1}}, .b = {at(c, 302, e, 0), {0, 256, 1, 16}}, .y = {at(c, 303, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2668,7 +2857,7 @@ static CUresult forward_196(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 303, e, 0), {0, 256, 16, 1}}, .b = {at(c, 301, e, 0), {0, 256, 16, 1}}, .y = {at(c, 304, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2680,7 +2869,7 @@ static CUresult forward_197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 304, e, 0), {0, 256, 16, 1}}, .b = {at(c, 304, e, 0), {0, 256, 1, 16}}, .y = {at(c, 305, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2704,7 +2893,7 @@ static CUresult forward_199(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 305, e, 0), {0, 256, 16, 1}}, .b = {at(c, 305, e, 0), {0, 256, 1, 16}}, .y = {at(c, 306, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2728,7 +2917,7 @@ static CUresult forward_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 306, e, 0), {0, 256, 16, 1}}, .b = {at(c, 304, e, 0), {0, 256, 16, 1}}, .y = {at(c, 307, e, 0), {0, 256, 16, 1}}, .extent = {1, 5, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 5, 128, &a);
   }
   return r;
 }
@@ -2792,7 +2981,7 @@ static CUresult forward_206(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 309, e, 0), {0, 512, 32, 1}}, .b = {at(c, 309, e, 0), {0, 512, 1, 32}}, .y = {at(c, 310, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -2816,7 +3005,7 @@ static CUresult forward_208(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 310, e, 0), {0, 256, 16, 1}}, .b = {at(c, 310, e, 0), {0, 256, 1, 16}}, .y = {at(c, 311, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -2840,7 +3029,7 @@ static CUresult forward_210(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 311, e, 0), {0, 256, 16, 1}}, .b = {at(c, 309, e, 0), {0, 512, 32, 1}}, .y = {at(c, 312, e, 0), {0, 512, 32, 1}}, .extent = {1, 8, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -2852,7 +3041,7 @@ static CUresult forward_211(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 312, e, 0), {0, 512, 32, 1}}, .b = {at(c, 312, e, 0), {0, 512, 1, 32}}, .y = {at(c, 313, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -2876,7 +3065,7 @@ static CUresult forward_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 313, e, 0), {0, 256, 16, 1}}, .b = {at(c, 313, e, 0), {0, 256, 1, 16}}, .y = {at(c, 314, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -2900,7 +3089,7 @@ static CUresult forward_215(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 314, e, 0), {0, 256, 16, 1}}, .b = {at(c, 312, e, 0), {0, 512, 32, 1}}, .y = {at(c, 315, e, 0), {0, 512, 32, 1}}, .extent = {1, 8, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -2912,7 +3101,7 @@ static CUresult forward_216(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 315, e, 0), {0, 512, 32, 1}}, .b = {at(c, 315, e, 0), {0, 512, 1, 32}}, .y = {at(c, 316, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -2936,7 +3125,7 @@ static CUresult forward_218(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 316, e, 0), {0, 256, 16, 1}}, .b = {at(c, 316, e, 0), {0, 256, 1, 16}}, .y = {at(c, 317, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -2960,7 +3149,7 @@ static CUresult forward_220(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 317, e, 0), {0, 256, 16, 1}}, .b = {at(c, 315, e, 0), {0, 512, 32, 1}}, .y = {at(c, 318, e, 0), {0, 512, 32, 1}}, .extent = {1, 8, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -2972,7 +3161,7 @@ static CUresult forward_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 318, e, 0), {0, 512, 32, 1}}, .b = {at(c, 318, e, 0), {0, 512, 1, 32}}, .y = {at(c, 319, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -2996,7 +3185,7 @@ static CUresult forward_223(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 319, e, 0), {0, 256, 16, 1}}, .b = {at(c, 319, e, 0), {0, 256, 1, 16}}, .y = {at(c, 320, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3020,7 +3209,7 @@ static CUresult forward_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 320, e, 0), {0, 256, 16, 1}}, .b = {at(c, 318, e, 0), {0, 512, 32, 1}}, .y = {at(c, 321, e, 0), {0, 512, 32, 1}}, .extent = {1, 8, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -3032,7 +3221,7 @@ static CUresult forward_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 321, e, 0), {0, 512, 32, 1}}, .b = {at(c, 321, e, 0), {0, 512, 1, 32}}, .y = {at(c, 322, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3056,7 +3245,7 @@ static CUresult forward_228(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 322, e, 0), {0, 256, 16, 1}}, .b = {at(c, 322, e, 0), {0, 256, 1, 16}}, .y = {at(c, 323, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3080,7 +3269,7 @@ static CUresult forward_230(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 323, e, 0), {0, 256, 16, 1}}, .b = {at(c, 321, e, 0), {0, 512, 32, 1}}, .y = {at(c, 324, e, 0), {0, 512, 32, 1}}, .extent = {1, 8, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 8, 128, &a);
   }
   return r;
 }
@@ -3144,7 +3333,7 @@ static CUresult forward_235(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 326, e, 0), {0, 0, 72, 1}}, .b = {at(c, 326, e, 0), {0, 0, 1, 72}}, .y = {at(c, 327, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3168,7 +3357,7 @@ static CUresult forward_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 327, e, 0), {0, 0, 16, 1}}, .b = {at(c, 327, e, 0), {0, 0, 1, 16}}, .y = {at(c, 328, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3192,7 +3381,7 @@ static CUresult forward_239(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 328, e, 0), {0, 0, 16, 1}}, .b = {at(c, 326, e, 0), {0, 0, 72, 1}}, .y = {at(c, 329, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3204,7 +3393,7 @@ static CUresult forward_240(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 329, e, 0), {0, 0, 72, 1}}, .b = {at(c, 329, e, 0), {0, 0, 1, 72}}, .y = {at(c, 330, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3228,7 +3417,7 @@ static CUresult forward_242(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 330, e, 0), {0, 0, 16, 1}}, .b = {at(c, 330, e, 0), {0, 0, 1, 16}}, .y = {at(c, 331, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3252,7 +3441,7 @@ static CUresult forward_244(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 331, e, 0), {0, 0, 16, 1}}, .b = {at(c, 329, e, 0), {0, 0, 72, 1}}, .y = {at(c, 332, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3264,7 +3453,7 @@ static CUresult forward_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 332, e, 0), {0, 0, 72, 1}}, .b = {at(c, 332, e, 0), {0, 0, 1, 72}}, .y = {at(c, 333, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3288,7 +3477,7 @@ static CUresult forward_247(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 333, e, 0), {0, 0, 16, 1}}, .b = {at(c, 333, e, 0), {0, 0, 1, 16}}, .y = {at(c, 334, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3312,7 +3501,7 @@ static CUresult forward_249(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 334, e, 0), {0, 0, 16, 1}}, .b = {at(c, 332, e, 0), {0, 0, 72, 1}}, .y = {at(c, 335, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3324,7 +3513,7 @@ static CUresult forward_250(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 335, e, 0), {0, 0, 72, 1}}, .b = {at(c, 335, e, 0), {0, 0, 1, 72}}, .y = {at(c, 336, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3348,7 +3537,7 @@ static CUresult forward_252(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 336, e, 0), {0, 0, 16, 1}}, .b = {at(c, 336, e, 0), {0, 0, 1, 16}}, .y = {at(c, 337, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3372,7 +3561,7 @@ static CUresult forward_254(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 337, e, 0), {0, 0, 16, 1}}, .b = {at(c, 335, e, 0), {0, 0, 72, 1}}, .y = {at(c, 338, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3384,7 +3573,7 @@ static CUresult forward_255(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 338, e, 0), {0, 0, 72, 1}}, .b = {at(c, 338, e, 0), {0, 0, 1, 72}}, .y = {at(c, 339, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3408,7 +3597,7 @@ static CUresult forward_257(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 339, e, 0), {0, 0, 16, 1}}, .b = {at(c, 339, e, 0), {0, 0, 1, 16}}, .y = {at(c, 340, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3432,7 +3621,7 @@ static CUresult forward_259(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 340, e, 0), {0, 0, 16, 1}}, .b = {at(c, 338, e, 0), {0, 0, 72, 1}}, .y = {at(c, 341, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3496,7 +3685,7 @@ static CUresult forward_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 343, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 343, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 344, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3520,7 +3709,7 @@ static CUresult forward_266(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 344, e, 0), {0, 256, 16, 1}}, .b = {at(c, 344, e, 0), {0, 256, 1, 16}}, .y = {at(c, 345, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3544,7 +3733,7 @@ static CUresult forward_268(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 345, e, 0), {0, 256, 16, 1}}, .b = {at(c, 343, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 346, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -3556,7 +3745,7 @@ static CUresult forward_269(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 346, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 346, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 347, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3580,7 +3769,7 @@ static CUresult forward_271(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 347, e, 0), {0, 256, 16, 1}}, .b = {at(c, 347, e, 0), {0, 256, 1, 16}}, .y = {at(c, 348, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3604,7 +3793,7 @@ static CUresult forward_273(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 348, e, 0), {0, 256, 16, 1}}, .b = {at(c, 346, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 349, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -3616,7 +3805,7 @@ static CUresult forward_274(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 349, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 349, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 350, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3640,7 +3829,7 @@ static CUresult forward_276(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 350, e, 0), {0, 256, 16, 1}}, .b = {at(c, 350, e, 0), {0, 256, 1, 16}}, .y = {at(c, 351, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3664,7 +3853,7 @@ static CUresult forward_278(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 351, e, 0), {0, 256, 16, 1}}, .b = {at(c, 349, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 352, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -3676,7 +3865,7 @@ static CUresult forward_279(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 352, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 352, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 353, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3700,7 +3889,7 @@ static CUresult forward_281(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 353, e, 0), {0, 256, 16, 1}}, .b = {at(c, 353, e, 0), {0, 256, 1, 16}}, .y = {at(c, 354, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3724,7 +3913,7 @@ static CUresult forward_283(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 354, e, 0), {0, 256, 16, 1}}, .b = {at(c, 352, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 355, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -3736,7 +3925,7 @@ static CUresult forward_284(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 355, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 355, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 356, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3760,7 +3949,7 @@ static CUresult forward_286(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 356, e, 0), {0, 256, 16, 1}}, .b = {at(c, 356, e, 0), {0, 256, 1, 16}}, .y = {at(c, 357, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3784,7 +3973,7 @@ static CUresult forward_288(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 357, e, 0), {0, 256, 16, 1}}, .b = {at(c, 355, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 358, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -3848,7 +4037,7 @@ static CUresult forward_293(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 360, e, 0), {0, 189, 1, 9}}, .b = {at(c, 360, e, 0), {0, 189, 9, 1}}, .y = {at(c, 361, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -3872,7 +4061,7 @@ static CUresult forward_295(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 361, e, 0), {0, 81, 9, 1}}, .b = {at(c, 361, e, 0), {0, 81, 1, 9}}, .y = {at(c, 362, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -3896,7 +4085,7 @@ static CUresult forward_297(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 360, e, 0), {0, 189, 9, 1}}, .b = {at(c, 362, e, 0), {0, 81, 9, 1}}, .y = {at(c, 363, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -3908,7 +4097,7 @@ static CUresult forward_298(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 363, e, 0), {0, 189, 1, 9}}, .b = {at(c, 363, e, 0), {0, 189, 9, 1}}, .y = {at(c, 364, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -3932,7 +4121,7 @@ static CUresult forward_300(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 364, e, 0), {0, 81, 9, 1}}, .b = {at(c, 364, e, 0), {0, 81, 1, 9}}, .y = {at(c, 365, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -3956,7 +4145,7 @@ static CUresult forward_302(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 363, e, 0), {0, 189, 9, 1}}, .b = {at(c, 365, e, 0), {0, 81, 9, 1}}, .y = {at(c, 366, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -3968,7 +4157,7 @@ static CUresult forward_303(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 366, e, 0), {0, 189, 1, 9}}, .b = {at(c, 366, e, 0), {0, 189, 9, 1}}, .y = {at(c, 367, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -3992,7 +4181,7 @@ static CUresult forward_305(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 367, e, 0), {0, 81, 9, 1}}, .b = {at(c, 367, e, 0), {0, 81, 1, 9}}, .y = {at(c, 368, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4016,7 +4205,7 @@ static CUresult forward_307(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 366, e, 0), {0, 189, 9, 1}}, .b = {at(c, 368, e, 0), {0, 81, 9, 1}}, .y = {at(c, 369, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4028,7 +4217,7 @@ static CUresult forward_308(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 369, e, 0), {0, 189, 1, 9}}, .b = {at(c, 369, e, 0), {0, 189, 9, 1}}, .y = {at(c, 370, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4052,7 +4241,7 @@ static CUresult forward_310(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 370, e, 0), {0, 81, 9, 1}}, .b = {at(c, 370, e, 0), {0, 81, 1, 9}}, .y = {at(c, 371, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4076,7 +4265,7 @@ static CUresult forward_312(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 369, e, 0), {0, 189, 9, 1}}, .b = {at(c, 371, e, 0), {0, 81, 9, 1}}, .y = {at(c, 372, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4088,7 +4277,7 @@ static CUresult forward_313(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 372, e, 0), {0, 189, 1, 9}}, .b = {at(c, 372, e, 0), {0, 189, 9, 1}}, .y = {at(c, 373, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4112,7 +4301,7 @@ static CUresult forward_315(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 373, e, 0), {0, 81, 9, 1}}, .b = {at(c, 373, e, 0), {0, 81, 1, 9}}, .y = {at(c, 374, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4136,7 +4325,7 @@ static CUresult forward_317(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 372, e, 0), {0, 189, 9, 1}}, .b = {at(c, 374, e, 0), {0, 81, 9, 1}}, .y = {at(c, 375, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4200,7 +4389,7 @@ static CUresult forward_322(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 377, e, 0), {0, 441, 21, 1}}, .b = {at(c, 377, e, 0), {0, 441, 1, 21}}, .y = {at(c, 378, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4224,7 +4413,7 @@ static CUresult forward_324(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 378, e, 0), {0, 441, 21, 1}}, .b = {at(c, 378, e, 0), {0, 441, 1, 21}}, .y = {at(c, 379, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4248,7 +4437,7 @@ static CUresult forward_326(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 379, e, 0), {0, 441, 21, 1}}, .b = {at(c, 377, e, 0), {0, 441, 21, 1}}, .y = {at(c, 380, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4260,7 +4449,7 @@ static CUresult forward_327(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 380, e, 0), {0, 441, 21, 1}}, .b = {at(c, 380, e, 0), {0, 441, 1, 21}}, .y = {at(c, 381, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4284,7 +4473,7 @@ static CUresult forward_329(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 381, e, 0), {0, 441, 21, 1}}, .b = {at(c, 381, e, 0), {0, 441, 1, 21}}, .y = {at(c, 382, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4308,7 +4497,7 @@ static CUresult forward_331(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 382, e, 0), {0, 441, 21, 1}}, .b = {at(c, 380, e, 0), {0, 441, 21, 1}}, .y = {at(c, 383, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4320,7 +4509,7 @@ static CUresult forward_332(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 383, e, 0), {0, 441, 21, 1}}, .b = {at(c, 383, e, 0), {0, 441, 1, 21}}, .y = {at(c, 384, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4344,7 +4533,7 @@ static CUresult forward_334(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 384, e, 0), {0, 441, 21, 1}}, .b = {at(c, 384, e, 0), {0, 441, 1, 21}}, .y = {at(c, 385, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4368,7 +4557,7 @@ static CUresult forward_336(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 385, e, 0), {0, 441, 21, 1}}, .b = {at(c, 383, e, 0), {0, 441, 21, 1}}, .y = {at(c, 386, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4380,7 +4569,7 @@ static CUresult forward_337(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 386, e, 0), {0, 441, 21, 1}}, .b = {at(c, 386, e, 0), {0, 441, 1, 21}}, .y = {at(c, 387, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4404,7 +4593,7 @@ static CUresult forward_339(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 387, e, 0), {0, 441, 21, 1}}, .b = {at(c, 387, e, 0), {0, 441, 1, 21}}, .y = {at(c, 388, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4428,7 +4617,7 @@ static CUresult forward_341(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 388, e, 0), {0, 441, 21, 1}}, .b = {at(c, 386, e, 0), {0, 441, 21, 1}}, .y = {at(c, 389, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4440,7 +4629,7 @@ static CUresult forward_342(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 389, e, 0), {0, 441, 21, 1}}, .b = {at(c, 389, e, 0), {0, 441, 1, 21}}, .y = {at(c, 390, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4464,7 +4653,7 @@ static CUresult forward_344(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 390, e, 0), {0, 441, 21, 1}}, .b = {at(c, 390, e, 0), {0, 441, 1, 21}}, .y = {at(c, 391, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4488,7 +4677,7 @@ static CUresult forward_346(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 391, e, 0), {0, 441, 21, 1}}, .b = {at(c, 389, e, 0), {0, 441, 21, 1}}, .y = {at(c, 392, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4552,7 +4741,7 @@ static CUresult forward_351(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 394, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 394, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 395, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4576,7 +4765,7 @@ static CUresult forward_353(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 395, e, 0), {0, 441, 21, 1}}, .b = {at(c, 395, e, 0), {0, 441, 1, 21}}, .y = {at(c, 396, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4600,7 +4789,7 @@ static CUresult forward_355(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 396, e, 0), {0, 441, 21, 1}}, .b = {at(c, 394, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 397, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -4612,7 +4801,7 @@ static CUresult forward_356(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 397, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 397, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 398, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4636,7 +4825,7 @@ static CUresult forward_358(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 398, e, 0), {0, 441, 21, 1}}, .b = {at(c, 398, e, 0), {0, 441, 1, 21}}, .y = {at(c, 399, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4660,7 +4849,7 @@ static CUresult forward_360(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 399, e, 0), {0, 441, 21, 1}}, .b = {at(c, 397, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 400, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -4672,7 +4861,7 @@ static CUresult forward_361(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 400, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 400, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 401, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4696,7 +4885,7 @@ static CUresult forward_363(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 401, e, 0), {0, 441, 21, 1}}, .b = {at(c, 401, e, 0), {0, 441, 1, 21}}, .y = {at(c, 402, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4720,7 +4909,7 @@ static CUresult forward_365(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 402, e, 0), {0, 441, 21, 1}}, .b = {at(c, 400, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 403, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -4732,7 +4921,7 @@ static CUresult forward_366(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 403, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 403, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 404, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4756,7 +4945,7 @@ static CUresult forward_368(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 404, e, 0), {0, 441, 21, 1}}, .b = {at(c, 404, e, 0), {0, 441, 1, 21}}, .y = {at(c, 405, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4780,7 +4969,7 @@ static CUresult forward_370(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 405, e, 0), {0, 441, 21, 1}}, .b = {at(c, 403, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 406, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -4792,7 +4981,7 @@ static CUresult forward_371(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 406, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 406, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 407, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4816,7 +5005,7 @@ static CUresult forward_373(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 407, e, 0), {0, 441, 21, 1}}, .b = {at(c, 407, e, 0), {0, 441, 1, 21}}, .y = {at(c, 408, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -4840,7 +5029,7 @@ static CUresult forward_375(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 408, e, 0), {0, 441, 21, 1}}, .b = {at(c, 406, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 409, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -4904,7 +5093,7 @@ static CUresult forward_380(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 411, e, 0), {0, 288, 1, 9}}, .b = {at(c, 411, e, 0), {0, 288, 9, 1}}, .y = {at(c, 412, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4928,7 +5117,7 @@ static CUresult forward_382(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 412, e, 0), {0, 81, 9, 1}}, .b = {at(c, 412, e, 0), {0, 81, 1, 9}}, .y = {at(c, 413, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4952,7 +5141,7 @@ static CUresult forward_384(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 411, e, 0), {0, 288, 9, 1}}, .b = {at(c, 413, e, 0), {0, 81, 9, 1}}, .y = {at(c, 414, e, 0), {0, 288, 9, 1}}, .extent = {1, 4, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4964,7 +5153,7 @@ static CUresult forward_385(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 414, e, 0), {0, 288, 1, 9}}, .b = {at(c, 414, e, 0), {0, 288, 9, 1}}, .y = {at(c, 415, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4988,7 +5177,7 @@ static CUresult forward_387(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 415, e, 0), {0, 81, 9, 1}}, .b = {at(c, 415, e, 0), {0, 81, 1, 9}}, .y = {at(c, 416, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5012,7 +5201,7 @@ static CUresult forward_389(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 414, e, 0), {0, 288, 9, 1}}, .b = {at(c, 416, e, 0), {0, 81, 9, 1}}, .y = {at(c, 417, e, 0), {0, 288, 9, 1}}, .extent = {1, 4, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5024,7 +5213,7 @@ static CUresult forward_390(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 417, e, 0), {0, 288, 1, 9}}, .b = {at(c, 417, e, 0), {0, 288, 9, 1}}, .y = {at(c, 418, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5048,7 +5237,7 @@ static CUresult forward_392(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 418, e, 0), {0, 81, 9, 1}}, .b = {at(c, 418, e, 0), {0, 81, 1, 9}}, .y = {at(c, 419, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5072,7 +5261,7 @@ static CUresult forward_394(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 417, e, 0), {0, 288, 9, 1}}, .b = {at(c, 419, e, 0), {0, 81, 9, 1}}, .y = {at(c, 420, e, 0), {0, 288, 9, 1}}, .extent = {1, 4, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5084,7 +5273,7 @@ static CUresult forward_395(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 420, e, 0), {0, 288, 1, 9}}, .b = {at(c, 420, e, 0), {0, 288, 9, 1}}, .y = {at(c, 421, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5108,7 +5297,7 @@ static CUresult forward_397(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 421, e, 0), {0, 81, 9, 1}}, .b = {at(c, 421, e, 0), {0, 81, 1, 9}}, .y = {at(c, 422, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5132,7 +5321,7 @@ static CUresult forward_399(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 420, e, 0), {0, 288, 9, 1}}, .b = {at(c, 422, e, 0), {0, 81, 9, 1}}, .y = {at(c, 423, e, 0), {0, 288, 9, 1}}, .extent = {1, 4, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5144,7 +5333,7 @@ static CUresult forward_400(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 423, e, 0), {0, 288, 1, 9}}, .b = {at(c, 423, e, 0), {0, 288, 9, 1}}, .y = {at(c, 424, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5168,7 +5357,7 @@ static CUresult forward_402(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 424, e, 0), {0, 81, 9, 1}}, .b = {at(c, 424, e, 0), {0, 81, 1, 9}}, .y = {at(c, 425, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5192,7 +5381,7 @@ static CUresult forward_404(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 423, e, 0), {0, 288, 9, 1}}, .b = {at(c, 425, e, 0), {0, 81, 9, 1}}, .y = {at(c, 426, e, 0), {0, 288, 9, 1}}, .extent = {1, 4, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5256,7 +5445,7 @@ static CUresult forward_409(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 428, e, 0), {0, 0, 1, 24}}, .b = {at(c, 428, e, 0), {0, 0, 24, 1}}, .y = {at(c, 429, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5280,7 +5469,7 @@ static CUresult forward_411(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 429, e, 0), {0, 0, 24, 1}}, .b = {at(c, 429, e, 0), {0, 0, 1, 24}}, .y = {at(c, 430, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5304,7 +5493,7 @@ static CUresult forward_413(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 428, e, 0), {0, 0, 24, 1}}, .b = {at(c, 430, e, 0), {0, 0, 24, 1}}, .y = {at(c, 431, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5316,7 +5505,7 @@ static CUresult forward_414(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 431, e, 0), {0, 0, 1, 24}}, .b = {at(c, 431, e, 0), {0, 0, 24, 1}}, .y = {at(c, 432, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5340,7 +5529,7 @@ static CUresult forward_416(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 432, e, 0), {0, 0, 24, 1}}, .b = {at(c, 432, e, 0), {0, 0, 1, 24}}, .y = {at(c, 433, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5364,7 +5553,7 @@ static CUresult forward_418(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 431, e, 0), {0, 0, 24, 1}}, .b = {at(c, 433, e, 0), {0, 0, 24, 1}}, .y = {at(c, 434, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5376,7 +5565,7 @@ static CUresult forward_419(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 434, e, 0), {0, 0, 1, 24}}, .b = {at(c, 434, e, 0), {0, 0, 24, 1}}, .y = {at(c, 435, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5400,7 +5589,7 @@ static CUresult forward_421(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 435, e, 0), {0, 0, 24, 1}}, .b = {at(c, 435, e, 0), {0, 0, 1, 24}}, .y = {at(c, 436, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5424,7 +5613,7 @@ static CUresult forward_423(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 434, e, 0), {0, 0, 24, 1}}, .b = {at(c, 436, e, 0), {0, 0, 24, 1}}, .y = {at(c, 437, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5436,7 +5625,7 @@ static CUresult forward_424(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 437, e, 0), {0, 0, 1, 24}}, .b = {at(c, 437, e, 0), {0, 0, 24, 1}}, .y = {at(c, 438, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5460,7 +5649,7 @@ static CUresult forward_426(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 438, e, 0), {0, 0, 24, 1}}, .b = {at(c, 438, e, 0), {0, 0, 1, 24}}, .y = {at(c, 439, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5484,7 +5673,7 @@ static CUresult forward_428(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 437, e, 0), {0, 0, 24, 1}}, .b = {at(c, 439, e, 0), {0, 0, 24, 1}}, .y = {at(c, 440, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5496,7 +5685,7 @@ static CUresult forward_429(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 440, e, 0), {0, 0, 1, 24}}, .b = {at(c, 440, e, 0), {0, 0, 24, 1}}, .y = {at(c, 441, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5520,7 +5709,7 @@ static CUresult forward_431(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 441, e, 0), {0, 0, 24, 1}}, .b = {at(c, 441, e, 0), {0, 0, 1, 24}}, .y = {at(c, 442, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5544,7 +5733,7 @@ static CUresult forward_433(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 440, e, 0), {0, 0, 24, 1}}, .b = {at(c, 442, e, 0), {0, 0, 24, 1}}, .y = {at(c, 443, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5608,7 +5797,7 @@ static CUresult forward_438(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 445, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 445, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 446, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5632,7 +5821,7 @@ static CUresult forward_440(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 446, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 446, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 447, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5656,7 +5845,7 @@ static CUresult forward_442(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 447, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 445, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 448, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5668,7 +5857,7 @@ static CUresult forward_443(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 448, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 448, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 449, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5692,7 +5881,7 @@ static CUresult forward_445(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 449, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 449, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 450, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5716,7 +5905,7 @@ static CUresult forward_447(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 450, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 448, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 451, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5728,7 +5917,7 @@ static CUresult forward_448(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 451, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 451, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 452, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5752,7 +5941,7 @@ static CUresult forward_450(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 452, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 452, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 453, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5776,7 +5965,7 @@ static CUresult forward_452(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 453, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 451, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 454, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5788,7 +5977,7 @@ static CUresult forward_453(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 454, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 454, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 455, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5812,7 +6001,7 @@ static CUresult forward_455(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 455, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 455, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 456, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5836,7 +6025,7 @@ static CUresult forward_457(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 456, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 454, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 457, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5848,7 +6037,7 @@ static CUresult forward_458(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 457, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 457, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 458, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5872,7 +6061,7 @@ static CUresult forward_460(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 458, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 458, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 459, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5896,7 +6085,7 @@ static CUresult forward_462(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 459, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 457, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 460, e, 0), {0, 1024, 32, 1}}, .extent = {1, 3, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 3, 128, &a);
   }
   return r;
 }
@@ -5960,7 +6149,7 @@ static CUresult forward_467(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 462, e, 0), {0, 0, 48, 1}}, .b = {at(c, 462, e, 0), {0, 0, 1, 48}}, .y = {at(c, 463, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -5984,7 +6173,7 @@ static CUresult forward_469(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 463, e, 0), {0, 0, 32, 1}}, .b = {at(c, 463, e, 0), {0, 0, 1, 32}}, .y = {at(c, 464, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6008,7 +6197,7 @@ static CUresult forward_471(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 464, e, 0), {0, 0, 32, 1}}, .b = {at(c, 462, e, 0), {0, 0, 48, 1}}, .y = {at(c, 465, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -6020,7 +6209,7 @@ static CUresult forward_472(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 465, e, 0), {0, 0, 48, 1}}, .b = {at(c, 465, e, 0), {0, 0, 1, 48}}, .y = {at(c, 466, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6044,7 +6233,7 @@ static CUresult forward_474(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 466, e, 0), {0, 0, 32, 1}}, .b = {at(c, 466, e, 0), {0, 0, 1, 32}}, .y = {at(c, 467, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6068,7 +6257,7 @@ static CUresult forward_476(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 467, e, 0), {0, 0, 32, 1}}, .b = {at(c, 465, e, 0), {0, 0, 48, 1}}, .y = {at(c, 468, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -6080,7 +6269,7 @@ static CUresult forward_477(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 468, e, 0), {0, 0, 48, 1}}, .b = {at(c, 468, e, 0), {0, 0, 1, 48}}, .y = {at(c, 469, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6104,7 +6293,7 @@ static CUresult forward_479(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 469, e, 0), {0, 0, 32, 1}}, .b = {at(c, 469, e, 0), {0, 0, 1, 32}}, .y = {at(c, 470, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6128,7 +6317,7 @@ static CUresult forward_481(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 470, e, 0), {0, 0, 32, 1}}, .b = {at(c, 468, e, 0), {0, 0, 48, 1}}, .y = {at(c, 471, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -6140,7 +6329,7 @@ static CUresult forward_482(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 471, e, 0), {0, 0, 48, 1}}, .b = {at(c, 471, e, 0), {0, 0, 1, 48}}, .y = {at(c, 472, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6164,7 +6353,7 @@ static CUresult forward_484(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 472, e, 0), {0, 0, 32, 1}}, .b = {at(c, 472, e, 0), {0, 0, 1, 32}}, .y = {at(c, 473, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6188,7 +6377,7 @@ static CUresult forward_486(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 473, e, 0), {0, 0, 32, 1}}, .b = {at(c, 471, e, 0), {0, 0, 48, 1}}, .y = {at(c, 474, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -6200,7 +6389,7 @@ static CUresult forward_487(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 474, e, 0), {0, 0, 48, 1}}, .b = {at(c, 474, e, 0), {0, 0, 1, 48}}, .y = {at(c, 475, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6224,7 +6413,7 @@ static CUresult forward_489(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 475, e, 0), {0, 0, 32, 1}}, .b = {at(c, 475, e, 0), {0, 0, 1, 32}}, .y = {at(c, 476, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6248,7 +6437,7 @@ static CUresult forward_491(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 476, e, 0), {0, 0, 32, 1}}, .b = {at(c, 474, e, 0), {0, 0, 48, 1}}, .y = {at(c, 477, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -6312,7 +6501,7 @@ static CUresult forward_496(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 479, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 479, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 480, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6336,7 +6525,7 @@ static CUresult forward_498(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 480, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 480, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 481, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6360,7 +6549,7 @@ static CUresult forward_500(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 481, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 479, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 482, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -6372,7 +6561,7 @@ static CUresult forward_501(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 482, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 482, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 483, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6396,7 +6585,7 @@ static CUresult forward_503(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 483, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 483, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 484, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6420,7 +6609,7 @@ static CUresult forward_505(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 484, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 482, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 485, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -6432,7 +6621,7 @@ static CUresult forward_506(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 485, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 485, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 486, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6456,7 +6645,7 @@ static CUresult forward_508(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 486, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 486, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 487, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6480,7 +6669,7 @@ static CUresult forward_510(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 487, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 485, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 488, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -6492,7 +6681,7 @@ static CUresult forward_511(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 488, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 488, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 489, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6516,7 +6705,7 @@ static CUresult forward_513(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 489, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 489, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 490, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6540,7 +6729,7 @@ static CUresult forward_515(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 490, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 488, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 491, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -6552,7 +6741,7 @@ static CUresult forward_516(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 491, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 491, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 492, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6576,7 +6765,7 @@ static CUresult forward_518(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 492, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 492, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 493, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6600,7 +6789,7 @@ static CUresult forward_520(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 493, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 491, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 494, e, 0), {0, 2048, 64, 1}}, .extent = {1, 4, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -6664,7 +6853,7 @@ static CUresult forward_525(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 496, e, 0), {0, 0, 128, 1}}, .b = {at(c, 496, e, 0), {0, 0, 1, 128}}, .y = {at(c, 497, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6688,7 +6877,7 @@ static CUresult forward_527(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 497, e, 0), {0, 0, 32, 1}}, .b = {at(c, 497, e, 0), {0, 0, 1, 32}}, .y = {at(c, 498, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6712,7 +6901,7 @@ static CUresult forward_529(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 498, e, 0), {0, 0, 32, 1}}, .b = {at(c, 496, e, 0), {0, 0, 128, 1}}, .y = {at(c, 499, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 1, 128, &a);
   }
   return r;
 }
@@ -6724,7 +6913,7 @@ static CUresult forward_530(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 499, e, 0), {0, 0, 128, 1}}, .b = {at(c, 499, e, 0), {0, 0, 1, 128}}, .y = {at(c, 500, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6748,7 +6937,7 @@ static CUresult forward_532(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 500, e, 0), {0, 0, 32, 1}}, .b = {at(c, 500, e, 0), {0, 0, 1, 32}}, .y = {at(c, 501, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6772,7 +6961,7 @@ static CUresult forward_534(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 501, e, 0), {0, 0, 32, 1}}, .b = {at(c, 499, e, 0), {0, 0, 128, 1}}, .y = {at(c, 502, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 1, 128, &a);
   }
   return r;
 }
@@ -6784,7 +6973,7 @@ static CUresult forward_535(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 502, e, 0), {0, 0, 128, 1}}, .b = {at(c, 502, e, 0), {0, 0, 1, 128}}, .y = {at(c, 503, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6808,7 +6997,7 @@ static CUresult forward_537(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 503, e, 0), {0, 0, 32, 1}}, .b = {at(c, 503, e, 0), {0, 0, 1, 32}}, .y = {at(c, 504, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6832,7 +7021,7 @@ static CUresult forward_539(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 504, e, 0), {0, 0, 32, 1}}, .b = {at(c, 502, e, 0), {0, 0, 128, 1}}, .y = {at(c, 505, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 1, 128, &a);
   }
   return r;
 }
@@ -6844,7 +7033,7 @@ static CUresult forward_540(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 505, e, 0), {0, 0, 128, 1}}, .b = {at(c, 505, e, 0), {0, 0, 1, 128}}, .y = {at(c, 506, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6868,7 +7057,7 @@ static CUresult forward_542(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 506, e, 0), {0, 0, 32, 1}}, .b = {at(c, 506, e, 0), {0, 0, 1, 32}}, .y = {at(c, 507, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6892,7 +7081,7 @@ static CUresult forward_544(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 507, e, 0), {0, 0, 32, 1}}, .b = {at(c, 505, e, 0), {0, 0, 128, 1}}, .y = {at(c, 508, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 1, 128, &a);
   }
   return r;
 }
@@ -6904,7 +7093,7 @@ static CUresult forward_545(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 508, e, 0), {0, 0, 128, 1}}, .b = {at(c, 508, e, 0), {0, 0, 1, 128}}, .y = {at(c, 509, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6928,7 +7117,7 @@ static CUresult forward_547(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 509, e, 0), {0, 0, 32, 1}}, .b = {at(c, 509, e, 0), {0, 0, 1, 32}}, .y = {at(c, 510, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6952,7 +7141,7 @@ static CUresult forward_549(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 510, e, 0), {0, 0, 32, 1}}, .b = {at(c, 508, e, 0), {0, 0, 128, 1}}, .y = {at(c, 511, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7016,7 +7205,7 @@ static CUresult forward_554(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 513, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 513, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 514, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7040,7 +7229,7 @@ static CUresult forward_556(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 514, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 514, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 515, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7064,7 +7253,7 @@ static CUresult forward_558(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 515, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 513, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 516, e, 0), {0, 9216, 288, 1}}, .extent = {1, 10, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 10, 128, &a);
   }
   return r;
 }
@@ -7076,7 +7265,7 @@ static CUresult forward_559(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 516, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 516, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 517, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7100,7 +7289,7 @@ static CUresult forward_561(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 517, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 517, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 518, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7124,7 +7313,7 @@ static CUresult forward_563(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 518, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 516, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 519, e, 0), {0, 9216, 288, 1}}, .extent = {1, 10, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 10, 128, &a);
   }
   return r;
 }
@@ -7136,7 +7325,7 @@ static CUresult forward_564(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 519, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 519, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 520, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7160,7 +7349,7 @@ static CUresult forward_566(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 520, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 520, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 521, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7184,7 +7373,7 @@ static CUresult forward_568(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 521, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 519, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 522, e, 0), {0, 9216, 288, 1}}, .extent = {1, 10, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 10, 128, &a);
   }
   return r;
 }
@@ -7196,7 +7385,7 @@ static CUresult forward_569(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 522, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 522, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 523, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7220,7 +7409,7 @@ static CUresult forward_571(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 523, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 523, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 524, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7244,7 +7433,7 @@ static CUresult forward_573(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 524, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 522, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 525, e, 0), {0, 9216, 288, 1}}, .extent = {1, 10, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 10, 128, &a);
   }
   return r;
 }
@@ -7256,7 +7445,7 @@ static CUresult forward_574(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 525, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 525, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 526, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7280,7 +7469,7 @@ static CUresult forward_576(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 526, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 527, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -7304,7 +7493,7 @@ static CUresult forward_578(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 527, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 525, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 528, e, 0), {0, 9216, 288, 1}}, .extent = {1, 10, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 10, 128, &a);
   }
   return r;
 }
@@ -7368,7 +7557,7 @@ static CUresult forward_583(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 530, e, 0), {0, 378, 1, 9}}, .b = {at(c, 530, e, 0), {0, 378, 9, 1}}, .y = {at(c, 531, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7392,7 +7581,7 @@ static CUresult forward_585(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 531, e, 0), {0, 81, 9, 1}}, .b = {at(c, 531, e, 0), {0, 81, 1, 9}}, .y = {at(c, 532, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7416,7 +7605,7 @@ static CUresult forward_587(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 530, e, 0), {0, 378, 9, 1}}, .b = {at(c, 532, e, 0), {0, 81, 9, 1}}, .y = {at(c, 533, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7428,7 +7617,7 @@ static CUresult forward_588(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 533, e, 0), {0, 378, 1, 9}}, .b = {at(c, 533, e, 0), {0, 378, 9, 1}}, .y = {at(c, 534, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7452,7 +7641,7 @@ static CUresult forward_590(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 534, e, 0), {0, 81, 9, 1}}, .b = {at(c, 534, e, 0), {0, 81, 1, 9}}, .y = {at(c, 535, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7476,7 +7665,7 @@ static CUresult forward_592(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 533, e, 0), {0, 378, 9, 1}}, .b = {at(c, 535, e, 0), {0, 81, 9, 1}}, .y = {at(c, 536, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7488,7 +7677,7 @@ static CUresult forward_593(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 536, e, 0), {0, 378, 1, 9}}, .b = {at(c, 536, e, 0), {0, 378, 9, 1}}, .y = {at(c, 537, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7512,7 +7701,7 @@ static CUresult forward_595(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 537, e, 0), {0, 81, 9, 1}}, .b = {at(c, 537, e, 0), {0, 81, 1, 9}}, .y = {at(c, 538, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7536,7 +7725,7 @@ static CUresult forward_597(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 536, e, 0), {0, 378, 9, 1}}, .b = {at(c, 538, e, 0), {0, 81, 9, 1}}, .y = {at(c, 539, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7548,7 +7737,7 @@ static CUresult forward_598(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 539, e, 0), {0, 378, 1, 9}}, .b = {at(c, 539, e, 0), {0, 378, 9, 1}}, .y = {at(c, 540, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7572,7 +7761,7 @@ static CUresult forward_600(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 540, e, 0), {0, 81, 9, 1}}, .b = {at(c, 540, e, 0), {0, 81, 1, 9}}, .y = {at(c, 541, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7596,7 +7785,7 @@ static CUresult forward_602(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 539, e, 0), {0, 378, 9, 1}}, .b = {at(c, 541, e, 0), {0, 81, 9, 1}}, .y = {at(c, 542, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7608,7 +7797,7 @@ static CUresult forward_603(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 542, e, 0), {0, 378, 1, 9}}, .b = {at(c, 542, e, 0), {0, 378, 9, 1}}, .y = {at(c, 543, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7632,7 +7821,7 @@ static CUresult forward_605(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 543, e, 0), {0, 81, 9, 1}}, .b = {at(c, 543, e, 0), {0, 81, 1, 9}}, .y = {at(c, 544, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7656,7 +7845,7 @@ static CUresult forward_607(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 542, e, 0), {0, 378, 9, 1}}, .b = {at(c, 544, e, 0), {0, 81, 9, 1}}, .y = {at(c, 545, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -7720,7 +7909,7 @@ static CUresult forward_612(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 547, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 547, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 548, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7744,7 +7933,7 @@ static CUresult forward_614(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 548, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 548, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 549, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7768,7 +7957,7 @@ static CUresult forward_616(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 549, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 547, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 550, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7780,7 +7969,7 @@ static CUresult forward_617(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 550, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 550, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 551, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7804,7 +7993,7 @@ static CUresult forward_619(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 551, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 551, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 552, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7828,7 +8017,7 @@ static CUresult forward_621(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 552, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 550, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 553, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7840,7 +8029,7 @@ static CUresult forward_622(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 553, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 553, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 554, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7864,7 +8053,7 @@ static CUresult forward_624(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 554, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 554, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 555, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7888,7 +8077,7 @@ static CUresult forward_626(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 555, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 553, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 556, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7900,7 +8089,7 @@ static CUresult forward_627(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 556, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 556, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 557, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7924,7 +8113,7 @@ static CUresult forward_629(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 557, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 557, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 558, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7948,7 +8137,7 @@ static CUresult forward_631(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 558, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 556, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 559, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7960,7 +8149,7 @@ static CUresult forward_632(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 559, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 559, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 560, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7984,7 +8173,7 @@ static CUresult forward_634(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 560, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 560, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 561, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8008,7 +8197,7 @@ static CUresult forward_636(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 561, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 559, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 562, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8072,7 +8261,7 @@ static CUresult forward_641(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 564, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 564, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 565, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8096,7 +8285,7 @@ static CUresult forward_643(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 565, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 565, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 566, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8120,7 +8309,7 @@ static CUresult forward_645(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 566, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 564, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 567, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8132,7 +8321,7 @@ static CUresult forward_646(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 567, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 567, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 568, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8156,7 +8345,7 @@ static CUresult forward_648(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 568, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 568, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 569, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8180,7 +8369,7 @@ static CUresult forward_650(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 569, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 567, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 570, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8192,7 +8381,7 @@ static CUresult forward_651(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 570, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 570, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 571, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8216,7 +8405,7 @@ static CUresult forward_653(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 571, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 571, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 572, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8240,7 +8429,7 @@ static CUresult forward_655(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 572, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 570, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 573, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8252,7 +8441,7 @@ static CUresult forward_656(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 573, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 573, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 574, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8276,7 +8465,7 @@ static CUresult forward_658(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 574, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 574, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 575, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8300,7 +8489,7 @@ static CUresult forward_660(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 575, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 573, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 576, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8312,7 +8501,7 @@ static CUresult forward_661(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 576, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 576, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 577, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8336,7 +8525,7 @@ static CUresult forward_663(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 577, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 577, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 578, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8360,7 +8549,7 @@ static CUresult forward_665(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 578, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 576, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 579, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8424,7 +8613,7 @@ static CUresult forward_670(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 581, e, 0), {0, 576, 1, 9}}, .b = {at(c, 581, e, 0), {0, 576, 9, 1}}, .y = {at(c, 582, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8448,7 +8637,7 @@ static CUresult forward_672(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 582, e, 0), {0, 81, 9, 1}}, .b = {at(c, 582, e, 0), {0, 81, 1, 9}}, .y = {at(c, 583, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8472,7 +8661,7 @@ static CUresult forward_674(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 581, e, 0), {0, 576, 9, 1}}, .b = {at(c, 583, e, 0), {0, 81, 9, 1}}, .y = {at(c, 584, e, 0), {0, 576, 9, 1}}, .extent = {1, 6, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8484,7 +8673,7 @@ static CUresult forward_675(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 584, e, 0), {0, 576, 1, 9}}, .b = {at(c, 584, e, 0), {0, 576, 9, 1}}, .y = {at(c, 585, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8508,7 +8697,7 @@ static CUresult forward_677(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 585, e, 0), {0, 81, 9, 1}}, .b = {at(c, 585, e, 0), {0, 81, 1, 9}}, .y = {at(c, 586, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8532,7 +8721,7 @@ static CUresult forward_679(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 584, e, 0), {0, 576, 9, 1}}, .b = {at(c, 586, e, 0), {0, 81, 9, 1}}, .y = {at(c, 587, e, 0), {0, 576, 9, 1}}, .extent = {1, 6, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8544,7 +8733,7 @@ static CUresult forward_680(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 587, e, 0), {0, 576, 1, 9}}, .b = {at(c, 587, e, 0), {0, 576, 9, 1}}, .y = {at(c, 588, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8568,7 +8757,7 @@ static CUresult forward_682(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 588, e, 0), {0, 81, 9, 1}}, .b = {at(c, 588, e, 0), {0, 81, 1, 9}}, .y = {at(c, 589, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8592,7 +8781,7 @@ static CUresult forward_684(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 587, e, 0), {0, 576, 9, 1}}, .b = {at(c, 589, e, 0), {0, 81, 9, 1}}, .y = {at(c, 590, e, 0), {0, 576, 9, 1}}, .extent = {1, 6, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8604,7 +8793,7 @@ static CUresult forward_685(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 590, e, 0), {0, 576, 1, 9}}, .b = {at(c, 590, e, 0), {0, 576, 9, 1}}, .y = {at(c, 591, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8628,7 +8817,7 @@ static CUresult forward_687(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 591, e, 0), {0, 81, 9, 1}}, .b = {at(c, 591, e, 0), {0, 81, 1, 9}}, .y = {at(c, 592, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8652,7 +8841,7 @@ static CUresult forward_689(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 590, e, 0), {0, 576, 9, 1}}, .b = {at(c, 592, e, 0), {0, 81, 9, 1}}, .y = {at(c, 593, e, 0), {0, 576, 9, 1}}, .extent = {1, 6, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8664,7 +8853,7 @@ static CUresult forward_690(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 593, e, 0), {0, 576, 1, 9}}, .b = {at(c, 593, e, 0), {0, 576, 9, 1}}, .y = {at(c, 594, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8688,7 +8877,7 @@ static CUresult forward_692(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 594, e, 0), {0, 81, 9, 1}}, .b = {at(c, 594, e, 0), {0, 81, 1, 9}}, .y = {at(c, 595, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8712,7 +8901,7 @@ static CUresult forward_694(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 593, e, 0), {0, 576, 9, 1}}, .b = {at(c, 595, e, 0), {0, 81, 9, 1}}, .y = {at(c, 596, e, 0), {0, 576, 9, 1}}, .extent = {1, 6, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8776,7 +8965,7 @@ static CUresult forward_699(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 598, e, 0), {0, 0, 1, 48}}, .b = {at(c, 598, e, 0), {0, 0, 48, 1}}, .y = {at(c, 599, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8800,7 +8989,7 @@ static CUresult forward_701(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 599, e, 0), {0, 0, 48, 1}}, .b = {at(c, 599, e, 0), {0, 0, 1, 48}}, .y = {at(c, 600, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8824,7 +9013,7 @@ static CUresult forward_703(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 598, e, 0), {0, 0, 48, 1}}, .b = {at(c, 600, e, 0), {0, 0, 48, 1}}, .y = {at(c, 601, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8836,7 +9025,7 @@ static CUresult forward_704(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 601, e, 0), {0, 0, 1, 48}}, .b = {at(c, 601, e, 0), {0, 0, 48, 1}}, .y = {at(c, 602, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8860,7 +9049,7 @@ static CUresult forward_706(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 602, e, 0), {0, 0, 48, 1}}, .b = {at(c, 602, e, 0), {0, 0, 1, 48}}, .y = {at(c, 603, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8884,7 +9073,7 @@ static CUresult forward_708(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 601, e, 0), {0, 0, 48, 1}}, .b = {at(c, 603, e, 0), {0, 0, 48, 1}}, .y = {at(c, 604, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8896,7 +9085,7 @@ static CUresult forward_709(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 604, e, 0), {0, 0, 1, 48}}, .b = {at(c, 604, e, 0), {0, 0, 48, 1}}, .y = {at(c, 605, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8920,7 +9109,7 @@ static CUresult forward_711(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 605, e, 0), {0, 0, 48, 1}}, .b = {at(c, 605, e, 0), {0, 0, 1, 48}}, .y = {at(c, 606, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8944,7 +9133,7 @@ static CUresult forward_713(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 604, e, 0), {0, 0, 48, 1}}, .b = {at(c, 606, e, 0), {0, 0, 48, 1}}, .y = {at(c, 607, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8956,7 +9145,7 @@ static CUresult forward_714(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 607, e, 0), {0, 0, 1, 48}}, .b = {at(c, 607, e, 0), {0, 0, 48, 1}}, .y = {at(c, 608, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8980,7 +9169,7 @@ static CUresult forward_716(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 608, e, 0), {0, 0, 48, 1}}, .b = {at(c, 608, e, 0), {0, 0, 1, 48}}, .y = {at(c, 609, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9004,7 +9193,7 @@ static CUresult forward_718(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 607, e, 0), {0, 0, 48, 1}}, .b = {at(c, 609, e, 0), {0, 0, 48, 1}}, .y = {at(c, 610, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9016,7 +9205,7 @@ static CUresult forward_719(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 610, e, 0), {0, 0, 1, 48}}, .b = {at(c, 610, e, 0), {0, 0, 48, 1}}, .y = {at(c, 611, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9040,7 +9229,7 @@ static CUresult forward_721(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 611, e, 0), {0, 0, 48, 1}}, .b = {at(c, 611, e, 0), {0, 0, 1, 48}}, .y = {at(c, 612, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9064,7 +9253,7 @@ static CUresult forward_723(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 610, e, 0), {0, 0, 48, 1}}, .b = {at(c, 612, e, 0), {0, 0, 48, 1}}, .y = {at(c, 613, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9128,7 +9317,7 @@ static CUresult forward_728(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 615, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 615, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 616, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9152,7 +9341,7 @@ static CUresult forward_730(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 616, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 616, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 617, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9176,7 +9365,7 @@ static CUresult forward_732(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 617, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 615, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 618, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9188,7 +9377,7 @@ static CUresult forward_733(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 618, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 618, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 619, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9212,7 +9401,7 @@ static CUresult forward_735(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 619, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 619, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 620, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9236,7 +9425,7 @@ static CUresult forward_737(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 620, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 618, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 621, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9248,7 +9437,7 @@ static CUresult forward_738(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 621, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 621, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 622, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9272,7 +9461,7 @@ static CUresult forward_740(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 622, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 622, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 623, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9296,7 +9485,7 @@ static CUresult forward_742(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 623, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 621, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 624, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9308,7 +9497,7 @@ static CUresult forward_743(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 624, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 624, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 625, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9332,7 +9521,7 @@ static CUresult forward_745(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 625, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 625, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 626, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9356,7 +9545,7 @@ static CUresult forward_747(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 626, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 624, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 627, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9368,7 +9557,7 @@ static CUresult forward_748(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 627, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 627, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 628, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9392,7 +9581,7 @@ static CUresult forward_750(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 628, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 628, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 629, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9416,7 +9605,7 @@ static CUresult forward_752(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 629, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 627, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 630, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -9480,7 +9669,7 @@ static CUresult forward_757(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 632, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 632, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 633, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9504,7 +9693,7 @@ static CUresult forward_759(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 633, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 633, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 634, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9528,7 +9717,7 @@ static CUresult forward_761(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 634, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 632, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 635, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9540,7 +9729,7 @@ static CUresult forward_762(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 635, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 635, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 636, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9564,7 +9753,7 @@ static CUresult forward_764(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 636, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 636, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 637, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9588,7 +9777,7 @@ static CUresult forward_766(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 637, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 635, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 638, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9600,7 +9789,7 @@ static CUresult forward_767(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 638, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 638, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 639, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9624,7 +9813,7 @@ static CUresult forward_769(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 639, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 639, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 640, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9648,7 +9837,7 @@ static CUresult forward_771(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 640, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 638, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 641, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9660,7 +9849,7 @@ static CUresult forward_772(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 641, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 641, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 642, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9684,7 +9873,7 @@ static CUresult forward_774(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 642, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 642, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 643, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9708,7 +9897,7 @@ static CUresult forward_776(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 643, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 641, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 644, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9720,7 +9909,7 @@ static CUresult forward_777(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 644, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 645, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9744,7 +9933,7 @@ static CUresult forward_779(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 645, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 645, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 646, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9768,7 +9957,7 @@ static CUresult forward_781(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 646, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 644, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 647, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9832,7 +10021,7 @@ static CUresult forward_786(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 649, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 649, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 650, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -9856,7 +10045,7 @@ static CUresult forward_788(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 650, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 650, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 651, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -9880,7 +10069,7 @@ static CUresult forward_790(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 651, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 649, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 652, e, 0), {0, 8192, 128, 1}}, .extent = {1, 3, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -9892,7 +10081,7 @@ static CUresult forward_791(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 652, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 652, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 653, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -9916,7 +10105,7 @@ static CUresult forward_793(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 653, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 653, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 654, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -9940,7 +10129,7 @@ static CUresult forward_795(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 654, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 652, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 655, e, 0), {0, 8192, 128, 1}}, .extent = {1, 3, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -9952,7 +10141,7 @@ static CUresult forward_796(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 655, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 655, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 656, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -9976,7 +10165,7 @@ static CUresult forward_798(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 656, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 656, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 657, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -10000,7 +10189,7 @@ static CUresult forward_800(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 657, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 655, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 658, e, 0), {0, 8192, 128, 1}}, .extent = {1, 3, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -10012,7 +10201,7 @@ static CUresult forward_801(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 658, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 658, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 659, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -10036,7 +10225,7 @@ static CUresult forward_803(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 659, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 659, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 660, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -10060,7 +10249,7 @@ static CUresult forward_805(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 660, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 658, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 661, e, 0), {0, 8192, 128, 1}}, .extent = {1, 3, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -10072,7 +10261,7 @@ static CUresult forward_806(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 661, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 661, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 662, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -10096,7 +10285,7 @@ static CUresult forward_808(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 662, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 662, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 663, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -10120,7 +10309,7 @@ static CUresult forward_810(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 663, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 661, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 664, e, 0), {0, 8192, 128, 1}}, .extent = {1, 3, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -10184,7 +10373,7 @@ static CUresult forward_815(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 666, e, 0), {0, 0, 192, 1}}, .b = {at(c, 666, e, 0), {0, 0, 1, 192}}, .y = {at(c, 667, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10208,7 +10397,7 @@ static CUresult forward_817(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 667, e, 0), {0, 0, 64, 1}}, .b = {at(c, 667, e, 0), {0, 0, 1, 64}}, .y = {at(c, 668, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10232,7 +10421,7 @@ static CUresult forward_819(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 668, e, 0), {0, 0, 64, 1}}, .b = {at(c, 666, e, 0), {0, 0, 192, 1}}, .y = {at(c, 669, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10244,7 +10433,7 @@ static CUresult forward_820(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 669, e, 0), {0, 0, 192, 1}}, .b = {at(c, 669, e, 0), {0, 0, 1, 192}}, .y = {at(c, 670, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10268,7 +10457,7 @@ static CUresult forward_822(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 670, e, 0), {0, 0, 64, 1}}, .b = {at(c, 670, e, 0), {0, 0, 1, 64}}, .y = {at(c, 671, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10292,7 +10481,7 @@ static CUresult forward_824(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 671, e, 0), {0, 0, 64, 1}}, .b = {at(c, 669, e, 0), {0, 0, 192, 1}}, .y = {at(c, 672, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10304,7 +10493,7 @@ static CUresult forward_825(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 672, e, 0), {0, 0, 192, 1}}, .b = {at(c, 672, e, 0), {0, 0, 1, 192}}, .y = {at(c, 673, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10328,7 +10517,7 @@ static CUresult forward_827(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 673, e, 0), {0, 0, 64, 1}}, .b = {at(c, 673, e, 0), {0, 0, 1, 64}}, .y = {at(c, 674, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10352,7 +10541,7 @@ static CUresult forward_829(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 674, e, 0), {0, 0, 64, 1}}, .b = {at(c, 672, e, 0), {0, 0, 192, 1}}, .y = {at(c, 675, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10364,7 +10553,7 @@ static CUresult forward_830(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 675, e, 0), {0, 0, 192, 1}}, .b = {at(c, 675, e, 0), {0, 0, 1, 192}}, .y = {at(c, 676, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10388,7 +10577,7 @@ static CUresult forward_832(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 676, e, 0), {0, 0, 64, 1}}, .b = {at(c, 676, e, 0), {0, 0, 1, 64}}, .y = {at(c, 677, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10412,7 +10601,7 @@ static CUresult forward_834(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 677, e, 0), {0, 0, 64, 1}}, .b = {at(c, 675, e, 0), {0, 0, 192, 1}}, .y = {at(c, 678, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10424,7 +10613,7 @@ static CUresult forward_835(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 678, e, 0), {0, 0, 192, 1}}, .b = {at(c, 678, e, 0), {0, 0, 1, 192}}, .y = {at(c, 679, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10448,7 +10637,7 @@ static CUresult forward_837(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 679, e, 0), {0, 0, 64, 1}}, .b = {at(c, 679, e, 0), {0, 0, 1, 64}}, .y = {at(c, 680, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10472,7 +10661,7 @@ static CUresult forward_839(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 680, e, 0), {0, 0, 64, 1}}, .b = {at(c, 678, e, 0), {0, 0, 192, 1}}, .y = {at(c, 681, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10536,7 +10725,7 @@ static CUresult forward_844(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 683, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 683, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 684, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10560,7 +10749,7 @@ static CUresult forward_846(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 684, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 684, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 685, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10584,7 +10773,7 @@ static CUresult forward_848(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 685, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 683, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 686, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10596,7 +10785,7 @@ static CUresult forward_849(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 686, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 686, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 687, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10620,7 +10809,7 @@ static CUresult forward_851(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 687, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 687, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 688, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10644,7 +10833,7 @@ static CUresult forward_853(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 688, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 686, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 689, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10656,7 +10845,7 @@ static CUresult forward_854(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 689, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 689, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 690, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10680,7 +10869,7 @@ static CUresult forward_856(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 690, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 690, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 691, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10704,7 +10893,7 @@ static CUresult forward_858(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 691, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 689, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 692, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10716,7 +10905,7 @@ static CUresult forward_859(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 692, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 692, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 693, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10740,7 +10929,7 @@ static CUresult forward_861(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 693, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 693, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 694, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10764,7 +10953,7 @@ static CUresult forward_863(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 694, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 692, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 695, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10776,7 +10965,7 @@ static CUresult forward_864(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 695, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 695, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 696, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10800,7 +10989,7 @@ static CUresult forward_866(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 696, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 696, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 697, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10824,7 +11013,7 @@ static CUresult forward_868(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 697, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 695, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 698, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -10888,7 +11077,7 @@ static CUresult forward_873(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 700, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 700, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 701, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -10912,7 +11101,7 @@ static CUresult forward_875(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 701, e, 0), {0, 81, 9, 1}}, .b = {at(c, 701, e, 0), {0, 81, 1, 9}}, .y = {at(c, 702, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -10936,7 +11125,7 @@ static CUresult forward_877(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 700, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 702, e, 0), {0, 81, 9, 1}}, .y = {at(c, 703, e, 0), {0, 1152, 9, 1}}, .extent = {1, 4, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -10948,7 +11137,7 @@ static CUresult forward_878(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 703, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 703, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 704, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -10972,7 +11161,7 @@ static CUresult forward_880(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 704, e, 0), {0, 81, 9, 1}}, .b = {at(c, 704, e, 0), {0, 81, 1, 9}}, .y = {at(c, 705, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -10996,7 +11185,7 @@ static CUresult forward_882(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 703, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 705, e, 0), {0, 81, 9, 1}}, .y = {at(c, 706, e, 0), {0, 1152, 9, 1}}, .extent = {1, 4, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -11008,7 +11197,7 @@ static CUresult forward_883(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 706, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 706, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 707, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -11032,7 +11221,7 @@ static CUresult forward_885(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 707, e, 0), {0, 81, 9, 1}}, .b = {at(c, 707, e, 0), {0, 81, 1, 9}}, .y = {at(c, 708, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -11056,7 +11245,7 @@ static CUresult forward_887(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 706, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 708, e, 0), {0, 81, 9, 1}}, .y = {at(c, 709, e, 0), {0, 1152, 9, 1}}, .extent = {1, 4, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -11068,7 +11257,7 @@ static CUresult forward_888(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 709, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 709, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 710, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -11092,7 +11281,7 @@ static CUresult forward_890(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 710, e, 0), {0, 81, 9, 1}}, .b = {at(c, 710, e, 0), {0, 81, 1, 9}}, .y = {at(c, 711, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -11116,7 +11305,7 @@ static CUresult forward_892(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 709, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 711, e, 0), {0, 81, 9, 1}}, .y = {at(c, 712, e, 0), {0, 1152, 9, 1}}, .extent = {1, 4, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -11128,7 +11317,7 @@ static CUresult forward_893(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 712, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 712, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 713, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -11152,7 +11341,7 @@ static CUresult forward_895(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 713, e, 0), {0, 81, 9, 1}}, .b = {at(c, 713, e, 0), {0, 81, 1, 9}}, .y = {at(c, 714, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -11176,7 +11365,7 @@ static CUresult forward_897(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 712, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 714, e, 0), {0, 81, 9, 1}}, .y = {at(c, 715, e, 0), {0, 1152, 9, 1}}, .extent = {1, 4, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -11240,7 +11429,7 @@ static CUresult forward_902(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 717, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 717, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 718, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11264,7 +11453,7 @@ static CUresult forward_904(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 718, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 718, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 719, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11288,7 +11477,7 @@ static CUresult forward_906(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 717, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 719, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 720, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11300,7 +11489,7 @@ static CUresult forward_907(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 720, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 720, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 721, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11324,7 +11513,7 @@ static CUresult forward_909(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 721, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 721, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 722, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11348,7 +11537,7 @@ static CUresult forward_911(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 720, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 722, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 723, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11360,7 +11549,7 @@ static CUresult forward_912(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 723, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 723, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 724, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11384,7 +11573,7 @@ static CUresult forward_914(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 724, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 724, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 725, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11408,7 +11597,7 @@ static CUresult forward_916(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 723, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 725, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 726, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11420,7 +11609,7 @@ static CUresult forward_917(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 726, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 726, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 727, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11444,7 +11633,7 @@ static CUresult forward_919(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 727, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 727, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 728, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11468,7 +11657,7 @@ static CUresult forward_921(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 726, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 728, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 729, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11480,7 +11669,7 @@ static CUresult forward_922(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 729, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 729, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 730, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11504,7 +11693,7 @@ static CUresult forward_924(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 730, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 730, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 731, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11528,7 +11717,7 @@ static CUresult forward_926(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 729, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 731, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 732, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11592,7 +11781,7 @@ static CUresult forward_931(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 734, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 734, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 735, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11616,7 +11805,7 @@ static CUresult forward_933(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 735, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 735, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 736, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11640,7 +11829,7 @@ static CUresult forward_935(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 736, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 734, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 737, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11652,7 +11841,7 @@ static CUresult forward_936(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 737, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 737, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 738, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11676,7 +11865,7 @@ static CUresult forward_938(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 738, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 738, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 739, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11700,7 +11889,7 @@ static CUresult forward_940(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 739, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 737, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 740, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11712,7 +11901,7 @@ static CUresult forward_941(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 740, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 740, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 741, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11736,7 +11925,7 @@ static CUresult forward_943(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 741, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 741, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 742, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11760,7 +11949,7 @@ static CUresult forward_945(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 742, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 740, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 743, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11772,7 +11961,7 @@ static CUresult forward_946(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 743, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 743, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 744, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11796,7 +11985,7 @@ static CUresult forward_948(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 744, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 744, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 745, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11820,7 +12009,7 @@ static CUresult forward_950(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 745, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 743, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 746, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11832,7 +12021,7 @@ static CUresult forward_951(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 746, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 746, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 747, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11856,7 +12045,7 @@ static CUresult forward_953(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 747, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 747, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 748, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11880,7 +12069,7 @@ static CUresult forward_955(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 748, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 746, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 749, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11944,7 +12133,7 @@ static CUresult forward_960(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 751, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 751, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 752, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11968,7 +12157,7 @@ static CUresult forward_962(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 752, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 752, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 753, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11992,7 +12181,7 @@ static CUresult forward_964(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 753, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 751, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 754, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12004,7 +12193,7 @@ static CUresult forward_965(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 754, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 754, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 755, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12028,7 +12217,7 @@ static CUresult forward_967(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 755, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 755, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 756, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12052,7 +12241,7 @@ static CUresult forward_969(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 756, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 754, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 757, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12064,7 +12253,7 @@ static CUresult forward_970(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 757, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 757, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 758, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12088,7 +12277,7 @@ static CUresult forward_972(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 758, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 758, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 759, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12112,7 +12301,7 @@ static CUresult forward_974(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 759, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 757, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 760, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12124,7 +12313,7 @@ static CUresult forward_975(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 760, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 760, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 761, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12148,7 +12337,7 @@ static CUresult forward_977(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 761, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 761, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 762, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12172,7 +12361,7 @@ static CUresult forward_979(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 762, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 760, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 763, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12184,7 +12373,7 @@ static CUresult forward_980(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 763, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 763, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 764, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12208,7 +12397,7 @@ static CUresult forward_982(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 764, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 764, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 765, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12232,7 +12421,7 @@ static CUresult forward_984(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 765, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 763, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 766, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12296,7 +12485,7 @@ static CUresult forward_989(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 768, e, 0), {0, 0, 256, 1}}, .b = {at(c, 768, e, 0), {0, 0, 1, 256}}, .y = {at(c, 769, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12320,7 +12509,7 @@ static CUresult forward_991(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 769, e, 0), {0, 0, 128, 1}}, .b = {at(c, 769, e, 0), {0, 0, 1, 128}}, .y = {at(c, 770, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12344,7 +12533,7 @@ static CUresult forward_993(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 770, e, 0), {0, 0, 128, 1}}, .b = {at(c, 768, e, 0), {0, 0, 256, 1}}, .y = {at(c, 771, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12356,7 +12545,7 @@ static CUresult forward_994(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 771, e, 0), {0, 0, 256, 1}}, .b = {at(c, 771, e, 0), {0, 0, 1, 256}}, .y = {at(c, 772, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12380,7 +12569,7 @@ static CUresult forward_996(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 772, e, 0), {0, 0, 128, 1}}, .b = {at(c, 772, e, 0), {0, 0, 1, 128}}, .y = {at(c, 773, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12404,7 +12593,7 @@ static CUresult forward_998(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 773, e, 0), {0, 0, 128, 1}}, .b = {at(c, 771, e, 0), {0, 0, 256, 1}}, .y = {at(c, 774, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12416,7 +12605,7 @@ static CUresult forward_999(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 774, e, 0), {0, 0, 256, 1}}, .b = {at(c, 774, e, 0), {0, 0, 1, 256}}, .y = {at(c, 775, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12440,7 +12629,7 @@ static CUresult forward_1001(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 775, e, 0), {0, 0, 128, 1}}, .b = {at(c, 775, e, 0), {0, 0, 1, 128}}, .y = {at(c, 776, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12464,7 +12653,7 @@ static CUresult forward_1003(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 776, e, 0), {0, 0, 128, 1}}, .b = {at(c, 774, e, 0), {0, 0, 256, 1}}, .y = {at(c, 777, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12476,7 +12665,7 @@ static CUresult forward_1004(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 777, e, 0), {0, 0, 256, 1}}, .b = {at(c, 777, e, 0), {0, 0, 1, 256}}, .y = {at(c, 778, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12500,7 +12689,7 @@ static CUresult forward_1006(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 778, e, 0), {0, 0, 128, 1}}, .b = {at(c, 778, e, 0), {0, 0, 1, 128}}, .y = {at(c, 779, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12524,7 +12713,7 @@ static CUresult forward_1008(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 779, e, 0), {0, 0, 128, 1}}, .b = {at(c, 777, e, 0), {0, 0, 256, 1}}, .y = {at(c, 780, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12536,7 +12725,7 @@ static CUresult forward_1009(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 780, e, 0), {0, 0, 256, 1}}, .b = {at(c, 780, e, 0), {0, 0, 1, 256}}, .y = {at(c, 781, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12560,7 +12749,7 @@ static CUresult forward_1011(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 781, e, 0), {0, 0, 128, 1}}, .b = {at(c, 781, e, 0), {0, 0, 1, 128}}, .y = {at(c, 782, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12584,7 +12773,7 @@ static CUresult forward_1013(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 782, e, 0), {0, 0, 128, 1}}, .b = {at(c, 780, e, 0), {0, 0, 256, 1}}, .y = {at(c, 783, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12648,7 +12837,7 @@ static CUresult forward_1018(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 785, e, 0), {0, 0, 576, 1}}, .b = {at(c, 785, e, 0), {0, 0, 1, 576}}, .y = {at(c, 786, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12672,7 +12861,7 @@ static CUresult forward_1020(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 786, e, 0), {0, 0, 128, 1}}, .b = {at(c, 786, e, 0), {0, 0, 1, 128}}, .y = {at(c, 787, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12696,7 +12885,7 @@ static CUresult forward_1022(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 787, e, 0), {0, 0, 128, 1}}, .b = {at(c, 785, e, 0), {0, 0, 576, 1}}, .y = {at(c, 788, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12708,7 +12897,7 @@ static CUresult forward_1023(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 788, e, 0), {0, 0, 576, 1}}, .b = {at(c, 788, e, 0), {0, 0, 1, 576}}, .y = {at(c, 789, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12732,7 +12921,7 @@ static CUresult forward_1025(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 789, e, 0), {0, 0, 128, 1}}, .b = {at(c, 789, e, 0), {0, 0, 1, 128}}, .y = {at(c, 790, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12756,7 +12945,7 @@ static CUresult forward_1027(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 790, e, 0), {0, 0, 128, 1}}, .b = {at(c, 788, e, 0), {0, 0, 576, 1}}, .y = {at(c, 791, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12768,7 +12957,7 @@ static CUresult forward_1028(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 791, e, 0), {0, 0, 576, 1}}, .b = {at(c, 791, e, 0), {0, 0, 1, 576}}, .y = {at(c, 792, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12792,7 +12981,7 @@ static CUresult forward_1030(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 792, e, 0), {0, 0, 128, 1}}, .b = {at(c, 792, e, 0), {0, 0, 1, 128}}, .y = {at(c, 793, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12816,7 +13005,7 @@ static CUresult forward_1032(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 793, e, 0), {0, 0, 128, 1}}, .b = {at(c, 791, e, 0), {0, 0, 576, 1}}, .y = {at(c, 794, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12828,7 +13017,7 @@ static CUresult forward_1033(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 794, e, 0), {0, 0, 576, 1}}, .b = {at(c, 794, e, 0), {0, 0, 1, 576}}, .y = {at(c, 795, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12852,7 +13041,7 @@ static CUresult forward_1035(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 795, e, 0), {0, 0, 128, 1}}, .b = {at(c, 795, e, 0), {0, 0, 1, 128}}, .y = {at(c, 796, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12876,7 +13065,7 @@ static CUresult forward_1037(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 796, e, 0), {0, 0, 128, 1}}, .b = {at(c, 794, e, 0), {0, 0, 576, 1}}, .y = {at(c, 797, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12888,7 +13077,7 @@ static CUresult forward_1038(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 797, e, 0), {0, 0, 576, 1}}, .b = {at(c, 797, e, 0), {0, 0, 1, 576}}, .y = {at(c, 798, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12912,7 +13101,7 @@ static CUresult forward_1040(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 798, e, 0), {0, 0, 128, 1}}, .b = {at(c, 798, e, 0), {0, 0, 1, 128}}, .y = {at(c, 799, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -12936,7 +13125,7 @@ static CUresult forward_1042(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 799, e, 0), {0, 0, 128, 1}}, .b = {at(c, 797, e, 0), {0, 0, 576, 1}}, .y = {at(c, 800, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -17048,68 +17237,6 @@ static const struct reprise_program programs[] = {
     {NULL, 0, 0},
 };
 
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, ceiling(1024, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(32768, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(64, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(8192, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(9216, 4096) * 10 * 4);
-    break;
-  case 1:
-    bytes = larger(bytes, ceiling(36864, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(4096, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(4096, 4096) * 5 * 4);
-    bytes = larger(bytes, ceiling(441, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(576, 4096) * 2 * 4);
-    break;
-  case 2:
-    bytes = larger(bytes, ceiling(1152, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(1536, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(24576, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(6144, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(84, 4096) * 4 * 4);
-    break;
-  case 3:
-    bytes = larger(bytes, ceiling(1344, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(144, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(5376, 4096) * 4 * 4);
-    break;
-  case 4:
-    bytes = larger(bytes, ceiling(1152, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(168, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(2304, 4096) * 8 * 4);
-    bytes = larger(bytes, ceiling(288, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(576, 4096) * 6 * 4);
-    break;
-  case 5:
-    bytes = larger(bytes, ceiling(12288, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(1764, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(2048, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(256, 4096) * 5 * 4);
-    bytes = larger(bytes, ceiling(73728, 4096) * 1 * 4);
-    break;
-  case 6:
-    bytes = larger(bytes, ceiling(189, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(216, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(768, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(8192, 4096) * 4 * 4);
-    break;
-  case 7:
-    bytes = larger(bytes, ceiling(16384, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(3072, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(378, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(512, 4096) * 8 * 4);
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
-
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
   (void)n, (void)h, (void)w;
@@ -17165,6 +17292,7 @@ const struct reprise_stage reprise_detect_05dc2c71_optimizer_stage = {
     .programs = 3,
     .packed = 0,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -165,36 +182,40 @@ enum {
   k_elementwise_scale_operation_0xc098cccdu_n_1_2_e_e_s = 27,
   k_elementwise_scale_operation_0xc098cccdu_n_1_4_e_e_s = 28,
   k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s = 29,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 30,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 31,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 32,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 33,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 34,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 35,
-  k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 36,
-  k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 37,
-  k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 38,
-  k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 39,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 40,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 41,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 42,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 43,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 44,
-  k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 45,
-  k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 46,
-  k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 47,
-  k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 48,
-  k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 49,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 50,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 51,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 52,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 53,
-  k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 54,
-  k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 55,
-  k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 56,
-  k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 57,
-  k_matrix_norm_partial_4096_e = 58,
-  k_matrix_normalize_4096_0x33d6bf95u_e_e = 59,
+  k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 30,
+  k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 31,
+  k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 32,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 33,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 34,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 35,
+  k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 36,
+  k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 37,
+  k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 38,
+  k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 39,
+  k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 40,
+  k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 41,
+  k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 42,
+  k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 43,
+  k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 44,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 45,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 46,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 47,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 48,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 49,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 50,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 51,
+  k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 52,
+  k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 53,
+  k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 54,
+  k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 55,
+  k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 56,
+  k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 57,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 58,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 59,
+  k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 60,
+  k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 61,
+  k_matrix_norm_partial_4096_e = 62,
+  k_matrix_normalize_4096_0x33d6bf95u_e_e = 63,
   kernel_end
 };
 
@@ -229,37 +250,109 @@ static const char *const kernel_names[] = {
     "reprise_obb_51d92c48_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_2_e_e_s",
     "reprise_obb_51d92c48_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_4_e_e_s",
     "reprise_obb_51d92c48_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s",
-    "reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_obb_51d92c48_optimizer_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_obb_51d92c48_optimizer_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
     "reprise_obb_51d92c48_optimizer_matrix_norm_partial_4096_e",
     "reprise_obb_51d92c48_optimizer_matrix_normalize_4096_0x33d6bf95u_e_e",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -269,6 +362,106 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, ceiling(16, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(4096, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(4096, 4096) * 7 * 4);
+    bytes = larger(bytes, ceiling(441, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(576, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(73728, 4096) * 1 * 4);
+    break;
+  case 1:
+    bytes = larger(bytes, ceiling(1152, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(1536, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(32768, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(84, 4096) * 4 * 4);
+    break;
+  case 2:
+    bytes = larger(bytes, ceiling(1344, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(144, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(32, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(36864, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(5376, 4096) * 4 * 4);
+    break;
+  case 3:
+    bytes = larger(bytes, ceiling(1152, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(168, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(2304, 4096) * 8 * 4);
+    bytes = larger(bytes, ceiling(288, 4096) * 8 * 4);
+    bytes = larger(bytes, ceiling(576, 4096) * 10 * 4);
+    break;
+  case 4:
+    bytes = larger(bytes, ceiling(12288, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(16384, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(1764, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(2048, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(256, 4096) * 7 * 4);
+    bytes = larger(bytes, ceiling(64, 4096) * 2 * 4);
+    break;
+  case 5:
+    bytes = larger(bytes, ceiling(189, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(216, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(378, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(8192, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(8192, 4096) * 5 * 4);
+    break;
+  case 6:
+    bytes = larger(bytes, ceiling(1024, 4096) * 5 * 4);
+    bytes = larger(bytes, ceiling(24576, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(6144, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(64, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(9216, 4096) * 10 * 4);
+    break;
+  case 7:
+    bytes = larger(bytes, ceiling(3072, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(512, 4096) * 10 * 4);
+    bytes = larger(bytes, ceiling(768, 4096) * 1 * 4);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -283,7 +476,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -338,7 +532,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 205, e, 0), {0, 16, 16, 1}}, .b = {at(c, 205, e, 0), {0, 16, 1, 16}}, .y = {at(c, 206, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -362,7 +556,7 @@ static CUresult forward_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 206, e, 0), {0, 1, 1, 1}}, .b = {at(c, 206, e, 0), {0, 1, 1, 1}}, .y = {at(c, 207, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -386,7 +580,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 207, e, 0), {0, 1, 1, 1}}, .b = {at(c, 205, e, 0), {0, 16, 16, 1}}, .y = {at(c, 208, e, 0), {0, 16, 16, 1}}, .extent = {1, 2, 1, 16}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -398,7 +592,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 208, e, 0), {0, 16, 16, 1}}, .b = {at(c, 208, e, 0), {0, 16, 1, 16}}, .y = {at(c, 209, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -422,7 +616,7 @@ static CUresult forward_10(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 209, e, 0), {0, 1, 1, 1}}, .b = {at(c, 209, e, 0), {0, 1, 1, 1}}, .y = {at(c, 210, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -446,7 +640,7 @@ static CUresult forward_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 210, e, 0), {0, 1, 1, 1}}, .b = {at(c, 208, e, 0), {0, 16, 16, 1}}, .y = {at(c, 211, e, 0), {0, 16, 16, 1}}, .extent = {1, 2, 1, 16}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -458,7 +652,7 @@ static CUresult forward_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 211, e, 0), {0, 16, 16, 1}}, .b = {at(c, 211, e, 0), {0, 16, 1, 16}}, .y = {at(c, 212, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -482,7 +676,7 @@ static CUresult forward_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 212, e, 0), {0, 1, 1, 1}}, .b = {at(c, 212, e, 0), {0, 1, 1, 1}}, .y = {at(c, 213, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -506,7 +700,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 213, e, 0), {0, 1, 1, 1}}, .b = {at(c, 211, e, 0), {0, 16, 16, 1}}, .y = {at(c, 214, e, 0), {0, 16, 16, 1}}, .extent = {1, 2, 1, 16}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -518,7 +712,7 @@ static CUresult forward_18(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 214, e, 0), {0, 16, 16, 1}}, .b = {at(c, 214, e, 0), {0, 16, 1, 16}}, .y = {at(c, 215, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -542,7 +736,7 @@ static CUresult forward_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 215, e, 0), {0, 1, 1, 1}}, .b = {at(c, 215, e, 0), {0, 1, 1, 1}}, .y = {at(c, 216, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -566,7 +760,7 @@ static CUresult forward_22(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 216, e, 0), {0, 1, 1, 1}}, .b = {at(c, 214, e, 0), {0, 16, 16, 1}}, .y = {at(c, 217, e, 0), {0, 16, 16, 1}}, .extent = {1, 2, 1, 16}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -578,7 +772,7 @@ static CUresult forward_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 217, e, 0), {0, 16, 16, 1}}, .b = {at(c, 217, e, 0), {0, 16, 1, 16}}, .y = {at(c, 218, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -602,7 +796,7 @@ static CUresult forward_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 218, e, 0), {0, 1, 1, 1}}, .b = {at(c, 218, e, 0), {0, 1, 1, 1}}, .y = {at(c, 219, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -626,7 +820,7 @@ static CUresult forward_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 219, e, 0), {0, 1, 1, 1}}, .b = {at(c, 217, e, 0), {0, 16, 16, 1}}, .y = {at(c, 220, e, 0), {0, 16, 16, 1}}, .extent = {1, 2, 1, 16}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -690,7 +884,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 222, e, 0), {0, 32, 32, 1}}, .b = {at(c, 222, e, 0), {0, 32, 1, 32}}, .y = {at(c, 223, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -714,7 +908,7 @@ static CUresult forward_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 223, e, 0), {0, 1, 1, 1}}, .b = {at(c, 223, e, 0), {0, 1, 1, 1}}, .y = {at(c, 224, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -738,7 +932,7 @@ static CUresult forward_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 224, e, 0), {0, 1, 1, 1}}, .b = {at(c, 222, e, 0), {0, 32, 32, 1}}, .y = {at(c, 225, e, 0), {0, 32, 32, 1}}, .extent = {1, 2, 1, 32}, .depth = 1};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -750,7 +944,7 @@ static CUresult forward_37(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 225, e, 0), {0, 32, 32, 1}}, .b = {at(c, 225, e, 0), {0, 32, 1, 32}}, .y = {at(c, 226, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -774,7 +968,7 @@ static CUresult forward_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 226, e, 0), {0, 1, 1, 1}}, .b = {at(c, 226, e, 0), {0, 1, 1, 1}}, .y = {at(c, 227, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -798,7 +992,7 @@ static CUresult forward_41(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 227, e, 0), {0, 1, 1, 1}}, .b = {at(c, 225, e, 0), {0, 32, 32, 1}}, .y = {at(c, 228, e, 0), {0, 32, 32, 1}}, .extent = {1, 2, 1, 32}, .depth = 1};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -810,7 +1004,7 @@ static CUresult forward_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 228, e, 0), {0, 32, 32, 1}}, .b = {at(c, 228, e, 0), {0, 32, 1, 32}}, .y = {at(c, 229, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -834,7 +1028,7 @@ static CUresult forward_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 229, e, 0), {0, 1, 1, 1}}, .b = {at(c, 229, e, 0), {0, 1, 1, 1}}, .y = {at(c, 230, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -858,7 +1052,7 @@ static CUresult forward_46(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 230, e, 0), {0, 1, 1, 1}}, .b = {at(c, 228, e, 0), {0, 32, 32, 1}}, .y = {at(c, 231, e, 0), {0, 32, 32, 1}}, .extent = {1, 2, 1, 32}, .depth = 1};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -870,7 +1064,7 @@ static CUresult forward_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 231, e, 0), {0, 32, 32, 1}}, .b = {at(c, 231, e, 0), {0, 32, 1, 32}}, .y = {at(c, 232, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -894,7 +1088,7 @@ static CUresult forward_49(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 232, e, 0), {0, 1, 1, 1}}, .b = {at(c, 232, e, 0), {0, 1, 1, 1}}, .y = {at(c, 233, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -918,7 +1112,7 @@ static CUresult forward_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 233, e, 0), {0, 1, 1, 1}}, .b = {at(c, 231, e, 0), {0, 32, 32, 1}}, .y = {at(c, 234, e, 0), {0, 32, 32, 1}}, .extent = {1, 2, 1, 32}, .depth = 1};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -930,7 +1124,7 @@ static CUresult forward_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 234, e, 0), {0, 32, 32, 1}}, .b = {at(c, 234, e, 0), {0, 32, 1, 32}}, .y = {at(c, 235, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -954,7 +1148,7 @@ static CUresult forward_54(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 235, e, 0), {0, 1, 1, 1}}, .b = {at(c, 235, e, 0), {0, 1, 1, 1}}, .y = {at(c, 236, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -978,7 +1172,7 @@ static CUresult forward_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 236, e, 0), {0, 1, 1, 1}}, .b = {at(c, 234, e, 0), {0, 32, 32, 1}}, .y = {at(c, 237, e, 0), {0, 32, 32, 1}}, .extent = {1, 2, 1, 32}, .depth = 1};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -1042,7 +1236,7 @@ static CUresult forward_61(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 239, e, 0), {0, 64, 64, 1}}, .b = {at(c, 239, e, 0), {0, 64, 1, 64}}, .y = {at(c, 240, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 64};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1066,7 +1260,7 @@ static CUresult forward_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 240, e, 0), {0, 1, 1, 1}}, .b = {at(c, 240, e, 0), {0, 1, 1, 1}}, .y = {at(c, 241, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1090,7 +1284,7 @@ static CUresult forward_65(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 241, e, 0), {0, 1, 1, 1}}, .b = {at(c, 239, e, 0), {0, 64, 64, 1}}, .y = {at(c, 242, e, 0), {0, 64, 64, 1}}, .extent = {1, 2, 1, 64}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(64, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1102,7 +1296,7 @@ static CUresult forward_66(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 242, e, 0), {0, 64, 64, 1}}, .b = {at(c, 242, e, 0), {0, 64, 1, 64}}, .y = {at(c, 243, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 64};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1126,7 +1320,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 243, e, 0), {0, 1, 1, 1}}, .b = {at(c, 243, e, 0), {0, 1, 1, 1}}, .y = {at(c, 244, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1150,7 +1344,7 @@ static CUresult forward_70(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 244, e, 0), {0, 1, 1, 1}}, .b = {at(c, 242, e, 0), {0, 64, 64, 1}}, .y = {at(c, 245, e, 0), {0, 64, 64, 1}}, .extent = {1, 2, 1, 64}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(64, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1162,7 +1356,7 @@ static CUresult forward_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 245, e, 0), {0, 64, 64, 1}}, .b = {at(c, 245, e, 0), {0, 64, 1, 64}}, .y = {at(c, 246, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 64};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1186,7 +1380,7 @@ static CUresult forward_73(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 246, e, 0), {0, 1, 1, 1}}, .b = {at(c, 246, e, 0), {0, 1, 1, 1}}, .y = {at(c, 247, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1210,7 +1404,7 @@ static CUresult forward_75(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 247, e, 0), {0, 1, 1, 1}}, .b = {at(c, 245, e, 0), {0, 64, 64, 1}}, .y = {at(c, 248, e, 0), {0, 64, 64, 1}}, .extent = {1, 2, 1, 64}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(64, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1222,7 +1416,7 @@ static CUresult forward_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 248, e, 0), {0, 64, 64, 1}}, .b = {at(c, 248, e, 0), {0, 64, 1, 64}}, .y = {at(c, 249, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 64};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1246,7 +1440,7 @@ static CUresult forward_78(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 249, e, 0), {0, 1, 1, 1}}, .b = {at(c, 249, e, 0), {0, 1, 1, 1}}, .y = {at(c, 250, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1270,7 +1464,7 @@ static CUresult forward_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 250, e, 0), {0, 1, 1, 1}}, .b = {at(c, 248, e, 0), {0, 64, 64, 1}}, .y = {at(c, 251, e, 0), {0, 64, 64, 1}}, .extent = {1, 2, 1, 64}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(64, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1282,7 +1476,7 @@ static CUresult forward_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 251, e, 0), {0, 64, 64, 1}}, .b = {at(c, 251, e, 0), {0, 64, 1, 64}}, .y = {at(c, 252, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 64};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1306,7 +1500,7 @@ static CUresult forward_83(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 252, e, 0), {0, 1, 1, 1}}, .b = {at(c, 252, e, 0), {0, 1, 1, 1}}, .y = {at(c, 253, e, 0), {0, 1, 1, 1}}, .extent = {1, 2, 1, 1}, .depth = 1};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(1, 64), ceiling(1, 16), 2, 128, &a);
   }
   return r;
 }
@@ -1330,7 +1524,7 @@ static CUresult forward_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 253, e, 0), {0, 1, 1, 1}}, .b = {at(c, 251, e, 0), {0, 64, 64, 1}}, .y = {at(c, 254, e, 0), {0, 64, 64, 1}}, .extent = {1, 2, 1, 64}, .depth = 1};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(1, 32), ceiling(64, 64), 2, 128, &a);
   }
   return r;
 }
@@ -1394,7 +1588,7 @@ static CUresult forward_90(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 256, e, 0), {0, 64, 16, 1}}, .b = {at(c, 256, e, 0), {0, 64, 1, 16}}, .y = {at(c, 257, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1418,7 +1612,7 @@ static CUresult forward_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 257, e, 0), {0, 16, 4, 1}}, .b = {at(c, 257, e, 0), {0, 16, 1, 4}}, .y = {at(c, 258, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1442,7 +1636,7 @@ static CUresult forward_94(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 258, e, 0), {0, 16, 4, 1}}, .b = {at(c, 256, e, 0), {0, 64, 16, 1}}, .y = {at(c, 259, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1454,7 +1648,7 @@ static CUresult forward_95(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 259, e, 0), {0, 64, 16, 1}}, .b = {at(c, 259, e, 0), {0, 64, 1, 16}}, .y = {at(c, 260, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1478,7 +1672,7 @@ static CUresult forward_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 260, e, 0), {0, 16, 4, 1}}, .b = {at(c, 260, e, 0), {0, 16, 1, 4}}, .y = {at(c, 261, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1502,7 +1696,7 @@ static CUresult forward_99(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 261, e, 0), {0, 16, 4, 1}}, .b = {at(c, 259, e, 0), {0, 64, 16, 1}}, .y = {at(c, 262, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1514,7 +1708,7 @@ static CUresult forward_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 262, e, 0), {0, 64, 16, 1}}, .b = {at(c, 262, e, 0), {0, 64, 1, 16}}, .y = {at(c, 263, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1538,7 +1732,7 @@ static CUresult forward_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 263, e, 0), {0, 16, 4, 1}}, .b = {at(c, 263, e, 0), {0, 16, 1, 4}}, .y = {at(c, 264, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1562,7 +1756,7 @@ static CUresult forward_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 264, e, 0), {0, 16, 4, 1}}, .b = {at(c, 262, e, 0), {0, 64, 16, 1}}, .y = {at(c, 265, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1574,7 +1768,7 @@ static CUresult forward_105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 265, e, 0), {0, 64, 16, 1}}, .b = {at(c, 265, e, 0), {0, 64, 1, 16}}, .y = {at(c, 266, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1598,7 +1792,7 @@ static CUresult forward_107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 266, e, 0), {0, 16, 4, 1}}, .b = {at(c, 266, e, 0), {0, 16, 1, 4}}, .y = {at(c, 267, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1622,7 +1816,7 @@ static CUresult forward_109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 267, e, 0), {0, 16, 4, 1}}, .b = {at(c, 265, e, 0), {0, 64, 16, 1}}, .y = {at(c, 268, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1634,7 +1828,7 @@ static CUresult forward_110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 268, e, 0), {0, 64, 16, 1}}, .b = {at(c, 268, e, 0), {0, 64, 1, 16}}, .y = {at(c, 269, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1658,7 +1852,7 @@ static CUresult forward_112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 269, e, 0), {0, 16, 4, 1}}, .b = {at(c, 269, e, 0), {0, 16, 1, 4}}, .y = {at(c, 270, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1682,7 +1876,7 @@ static CUresult forward_114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 270, e, 0), {0, 16, 4, 1}}, .b = {at(c, 268, e, 0), {0, 64, 16, 1}}, .y = {at(c, 271, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1746,7 +1940,7 @@ static CUresult forward_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 273, e, 0), {0, 84, 21, 1}}, .b = {at(c, 273, e, 0), {0, 84, 1, 21}}, .y = {at(c, 274, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1770,7 +1964,7 @@ static CUresult forward_121(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 274, e, 0), {0, 16, 4, 1}}, .b = {at(c, 274, e, 0), {0, 16, 1, 4}}, .y = {at(c, 275, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1794,7 +1988,7 @@ static CUresult forward_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 275, e, 0), {0, 16, 4, 1}}, .b = {at(c, 273, e, 0), {0, 84, 21, 1}}, .y = {at(c, 276, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -1806,7 +2000,7 @@ static CUresult forward_124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 276, e, 0), {0, 84, 21, 1}}, .b = {at(c, 276, e, 0), {0, 84, 1, 21}}, .y = {at(c, 277, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1830,7 +2024,7 @@ static CUresult forward_126(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 277, e, 0), {0, 16, 4, 1}}, .b = {at(c, 277, e, 0), {0, 16, 1, 4}}, .y = {at(c, 278, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1854,7 +2048,7 @@ static CUresult forward_128(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 278, e, 0), {0, 16, 4, 1}}, .b = {at(c, 276, e, 0), {0, 84, 21, 1}}, .y = {at(c, 279, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -1866,7 +2060,7 @@ static CUresult forward_129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 279, e, 0), {0, 84, 21, 1}}, .b = {at(c, 279, e, 0), {0, 84, 1, 21}}, .y = {at(c, 280, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1890,7 +2084,7 @@ static CUresult forward_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 280, e, 0), {0, 16, 4, 1}}, .b = {at(c, 280, e, 0), {0, 16, 1, 4}}, .y = {at(c, 281, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1914,7 +2108,7 @@ static CUresult forward_133(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 281, e, 0), {0, 16, 4, 1}}, .b = {at(c, 279, e, 0), {0, 84, 21, 1}}, .y = {at(c, 282, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -1926,7 +2120,7 @@ static CUresult forward_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 282, e, 0), {0, 84, 21, 1}}, .b = {at(c, 282, e, 0), {0, 84, 1, 21}}, .y = {at(c, 283, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1950,7 +2144,7 @@ static CUresult forward_136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 283, e, 0), {0, 16, 4, 1}}, .b = {at(c, 283, e, 0), {0, 16, 1, 4}}, .y = {at(c, 284, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1974,7 +2168,7 @@ static CUresult forward_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 284, e, 0), {0, 16, 4, 1}}, .b = {at(c, 282, e, 0), {0, 84, 21, 1}}, .y = {at(c, 285, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -1986,7 +2180,7 @@ static CUresult forward_139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 285, e, 0), {0, 84, 21, 1}}, .b = {at(c, 285, e, 0), {0, 84, 1, 21}}, .y = {at(c, 286, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2010,7 +2204,7 @@ static CUresult forward_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 286, e, 0), {0, 16, 4, 1}}, .b = {at(c, 286, e, 0), {0, 16, 1, 4}}, .y = {at(c, 287, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2034,7 +2228,7 @@ static CUresult forward_143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 287, e, 0), {0, 16, 4, 1}}, .b = {at(c, 285, e, 0), {0, 84, 21, 1}}, .y = {at(c, 288, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -2098,7 +2292,7 @@ static CUresult forward_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 290, e, 0), {0, 168, 42, 1}}, .b = {at(c, 290, e, 0), {0, 168, 1, 42}}, .y = {at(c, 291, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2122,7 +2316,7 @@ static CUresult forward_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 291, e, 0), {0, 16, 4, 1}}, .b = {at(c, 291, e, 0), {0, 16, 1, 4}}, .y = {at(c, 292, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2146,7 +2340,7 @@ static CUresult forward_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 292, e, 0), {0, 16, 4, 1}}, .b = {at(c, 290, e, 0), {0, 168, 42, 1}}, .y = {at(c, 293, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -2158,7 +2352,7 @@ static CUresult forward_153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 293, e, 0), {0, 168, 42, 1}}, .b = {at(c, 293, e, 0), {0, 168, 1, 42}}, .y = {at(c, 294, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2182,7 +2376,7 @@ static CUresult forward_155(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 294, e, 0), {0, 16, 4, 1}}, .b = {at(c, 294, e, 0), {0, 16, 1, 4}}, .y = {at(c, 295, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2206,7 +2400,7 @@ static CUresult forward_157(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 295, e, 0), {0, 16, 4, 1}}, .b = {at(c, 293, e, 0), {0, 168, 42, 1}}, .y = {at(c, 296, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -2218,7 +2412,7 @@ static CUresult forward_158(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 296, e, 0), {0, 168, 42, 1}}, .b = {at(c, 296, e, 0), {0, 168, 1, 42}}, .y = {at(c, 297, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2242,7 +2436,7 @@ static CUresult forward_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 297, e, 0), {0, 16, 4, 1}}, .b = {at(c, 297, e, 0), {0, 16, 1, 4}}, .y = {at(c, 298, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2266,7 +2460,7 @@ static CUresult forward_162(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 298, e, 0), {0, 16, 4, 1}}, .b = {at(c, 296, e, 0), {0, 168, 42, 1}}, .y = {at(c, 299, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -2278,7 +2472,7 @@ static CUresult forward_163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 299, e, 0), {0, 168, 42, 1}}, .b = {at(c, 299, e, 0), {0, 168, 1, 42}}, .y = {at(c, 300, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2302,7 +2496,7 @@ static CUresult forward_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 300, e, 0), {0, 16, 4, 1}}, .b = {at(c, 300, e, 0), {0, 16, 1, 4}}, .y = {at(c, 301, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2326,7 +2520,7 @@ static CUresult forward_167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 301, e, 0), {0, 16, 4, 1}}, .b = {at(c, 299, e, 0), {0, 168, 42, 1}}, .y = {at(c, 302, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -2338,7 +2532,7 @@ static CUresult forward_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 302, e, 0), {0, 168, 42, 1}}, .b = {at(c, 302, e, 0), {0, 168, 1, 42}}, .y = {at(c, 303, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2362,7 +2556,7 @@ static CUresult forward_170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 303, e, 0), {0, 16, 4, 1}}, .b = {at(c, 303, e, 0), {0, 16, 1, 4}}, .y = {at(c, 304, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -2386,7 +2580,7 @@ static CUresult forward_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 304, e, 0), {0, 16, 4, 1}}, .b = {at(c, 302, e, 0), {0, 168, 42, 1}}, .y = {at(c, 305, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -2450,7 +2644,7 @@ static CUresult forward_177(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 307, e, 0), {0, 0, 27, 1}}, .b = {at(c, 307, e, 0), {0, 0, 1, 27}}, .y = {at(c, 308, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2474,7 +2668,7 @@ static CUresult forward_179(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 308, e, 0), {0, 0, 8, 1}}, .b = {at(c, 308, e, 0), {0, 0, 1, 8}}, .y = {at(c, 309, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2498,7 +2692,7 @@ static CUresult forward_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 309, e, 0), {0, 0, 8, 1}}, .b = {at(c, 307, e, 0), {0, 0, 27, 1}}, .y = {at(c, 310, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2510,7 +2704,7 @@ static CUresult forward_182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 310, e, 0), {0, 0, 27, 1}}, .b = {at(c, 310, e, 0), {0, 0, 1, 27}}, .y = {at(c, 311, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2534,7 +2728,7 @@ static CUresult forward_184(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 311, e, 0), {0, 0, 8, 1}}, .b = {at(c, 311, e, 0), {0, 0, 1, 8}}, .y = {at(c, 312, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2558,7 +2752,7 @@ static CUresult forward_186(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 312, e, 0), {0, 0, 8, 1}}, .b = {at(c, 310, e, 0), {0, 0, 27, 1}}, .y = {at(c, 313, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2570,7 +2764,7 @@ static CUresult forward_187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 313, e, 0), {0, 0, 27, 1}}, .b = {at(c, 313, e, 0), {0, 0, 1, 27}}, .y = {at(c, 314, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2594,7 +2788,7 @@ static CUresult forward_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 314, e, 0), {0, 0, 8, 1}}, .b = {at(c, 314, e, 0), {0, 0, 1, 8}}, .y = {at(c, 315, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2618,7 +2812,7 @@ static CUresult forward_191(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 315, e, 0), {0, 0, 8, 1}}, .b = {at(c, 313, e, 0), {0, 0, 27, 1}}, .y = {at(c, 316, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2630,7 +2824,7 @@ static CUresult forward_192(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 316, e, 0), {0, 0, 27, 1}}, .b = {at(c, 316, e, 0), {0, 0, 1, 27}}, .y = {at(c, 317, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2654,7 +2848,7 @@ static CUresult forward_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 317, e, 0), {0, 0, 8, 1}}, .b = {at(c, 317, e, 0), {0, 0, 1, 8}}, .y = {at(c, 318, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2678,7 +2872,7 @@ static CUresult forward_196(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 318, e, 0), {0, 0, 8, 1}}, .b = {at(c, 316, e, 0), {0, 0, 27, 1}}, .y = {at(c, 319, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2690,7 +2884,7 @@ static CUresult forward_197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 319, e, 0), {0, 0, 27, 1}}, .b = {at(c, 319, e, 0), {0, 0, 1, 27}}, .y = {at(c, 320, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2714,7 +2908,7 @@ static CUresult forward_199(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 320, e, 0), {0, 0, 8, 1}}, .b = {at(c, 320, e, 0), {0, 0, 1, 8}}, .y = {at(c, 321, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2738,7 +2932,7 @@ static CUresult forward_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 321, e, 0), {0, 0, 8, 1}}, .b = {at(c, 319, e, 0), {0, 0, 27, 1}}, .y = {at(c, 322, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2802,7 +2996,7 @@ static CUresult forward_206(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 324, e, 0), {0, 576, 72, 1}}, .b = {at(c, 324, e, 0), {0, 576, 1, 72}}, .y = {at(c, 325, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2826,7 +3020,7 @@ static CUresult forward_208(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 325, e, 0), {0, 64, 8, 1}}, .b = {at(c, 325, e, 0), {0, 64, 1, 8}}, .y = {at(c, 326, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2850,7 +3044,7 @@ static CUresult forward_210(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 326, e, 0), {0, 64, 8, 1}}, .b = {at(c, 324, e, 0), {0, 576, 72, 1}}, .y = {at(c, 327, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2862,7 +3056,7 @@ static CUresult forward_211(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 327, e, 0), {0, 576, 72, 1}}, .b = {at(c, 327, e, 0), {0, 576, 1, 72}}, .y = {at(c, 328, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2886,7 +3080,7 @@ static CUresult forward_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 328, e, 0), {0, 64, 8, 1}}, .b = {at(c, 328, e, 0), {0, 64, 1, 8}}, .y = {at(c, 329, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2910,7 +3104,7 @@ static CUresult forward_215(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 329, e, 0), {0, 64, 8, 1}}, .b = {at(c, 327, e, 0), {0, 576, 72, 1}}, .y = {at(c, 330, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2922,7 +3116,7 @@ static CUresult forward_216(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 330, e, 0), {0, 576, 72, 1}}, .b = {at(c, 330, e, 0), {0, 576, 1, 72}}, .y = {at(c, 331, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2946,7 +3140,7 @@ static CUresult forward_218(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 331, e, 0), {0, 64, 8, 1}}, .b = {at(c, 331, e, 0), {0, 64, 1, 8}}, .y = {at(c, 332, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2970,7 +3164,7 @@ static CUresult forward_220(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 332, e, 0), {0, 64, 8, 1}}, .b = {at(c, 330, e, 0), {0, 576, 72, 1}}, .y = {at(c, 333, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2982,7 +3176,7 @@ static CUresult forward_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 333, e, 0), {0, 576, 72, 1}}, .b = {at(c, 333, e, 0), {0, 576, 1, 72}}, .y = {at(c, 334, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -3006,7 +3200,7 @@ static CUresult forward_223(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 334, e, 0), {0, 64, 8, 1}}, .b = {at(c, 334, e, 0), {0, 64, 1, 8}}, .y = {at(c, 335, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -3030,7 +3224,7 @@ static CUresult forward_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 335, e, 0), {0, 64, 8, 1}}, .b = {at(c, 333, e, 0), {0, 576, 72, 1}}, .y = {at(c, 336, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -3042,7 +3236,7 @@ static CUresult forward_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 336, e, 0), {0, 576, 72, 1}}, .b = {at(c, 336, e, 0), {0, 576, 1, 72}}, .y = {at(c, 337, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -3066,7 +3260,7 @@ static CUresult forward_228(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 337, e, 0), {0, 64, 8, 1}}, .b = {at(c, 337, e, 0), {0, 64, 1, 8}}, .y = {at(c, 338, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -3090,7 +3284,7 @@ static CUresult forward_230(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 338, e, 0), {0, 64, 8, 1}}, .b = {at(c, 336, e, 0), {0, 576, 72, 1}}, .y = {at(c, 339, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -3154,7 +3348,7 @@ static CUresult forward_235(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 341, e, 0), {0, 144, 1, 9}}, .b = {at(c, 341, e, 0), {0, 144, 9, 1}}, .y = {at(c, 342, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3178,7 +3372,7 @@ static CUresult forward_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 342, e, 0), {0, 81, 9, 1}}, .b = {at(c, 342, e, 0), {0, 81, 1, 9}}, .y = {at(c, 343, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3202,7 +3396,7 @@ static CUresult forward_239(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 341, e, 0), {0, 144, 9, 1}}, .b = {at(c, 343, e, 0), {0, 81, 9, 1}}, .y = {at(c, 344, e, 0), {0, 144, 9, 1}}, .extent = {1, 6, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3214,7 +3408,7 @@ static CUresult forward_240(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 344, e, 0), {0, 144, 1, 9}}, .b = {at(c, 344, e, 0), {0, 144, 9, 1}}, .y = {at(c, 345, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3238,7 +3432,7 @@ static CUresult forward_242(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 345, e, 0), {0, 81, 9, 1}}, .b = {at(c, 345, e, 0), {0, 81, 1, 9}}, .y = {at(c, 346, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3262,7 +3456,7 @@ static CUresult forward_244(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 344, e, 0), {0, 144, 9, 1}}, .b = {at(c, 346, e, 0), {0, 81, 9, 1}}, .y = {at(c, 347, e, 0), {0, 144, 9, 1}}, .extent = {1, 6, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3274,7 +3468,7 @@ static CUresult forward_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 347, e, 0), {0, 144, 1, 9}}, .b = {at(c, 347, e, 0), {0, 144, 9, 1}}, .y = {at(c, 348, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3298,7 +3492,7 @@ static CUresult forward_247(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 348, e, 0), {0, 81, 9, 1}}, .b = {at(c, 348, e, 0), {0, 81, 1, 9}}, .y = {at(c, 349, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3322,7 +3516,7 @@ static CUresult forward_249(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 347, e, 0), {0, 144, 9, 1}}, .b = {at(c, 349, e, 0), {0, 81, 9, 1}}, .y = {at(c, 350, e, 0), {0, 144, 9, 1}}, .extent = {1, 6, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3334,7 +3528,7 @@ static CUresult forward_250(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 350, e, 0), {0, 144, 1, 9}}, .b = {at(c, 350, e, 0), {0, 144, 9, 1}}, .y = {at(c, 351, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3358,7 +3552,7 @@ static CUresult forward_252(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 351, e, 0), {0, 81, 9, 1}}, .b = {at(c, 351, e, 0), {0, 81, 1, 9}}, .y = {at(c, 352, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3382,7 +3576,7 @@ static CUresult forward_254(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 350, e, 0), {0, 144, 9, 1}}, .b = {at(c, 352, e, 0), {0, 81, 9, 1}}, .y = {at(c, 353, e, 0), {0, 144, 9, 1}}, .extent = {1, 6, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3394,7 +3588,7 @@ static CUresult forward_255(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 353, e, 0), {0, 144, 1, 9}}, .b = {at(c, 353, e, 0), {0, 144, 9, 1}}, .y = {at(c, 354, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3418,7 +3612,7 @@ static CUresult forward_257(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 354, e, 0), {0, 81, 9, 1}}, .b = {at(c, 354, e, 0), {0, 81, 1, 9}}, .y = {at(c, 355, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3442,7 +3636,7 @@ static CUresult forward_259(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 353, e, 0), {0, 144, 9, 1}}, .b = {at(c, 355, e, 0), {0, 81, 9, 1}}, .y = {at(c, 356, e, 0), {0, 144, 9, 1}}, .extent = {1, 6, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -3506,7 +3700,7 @@ static CUresult forward_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 358, e, 0), {0, 256, 16, 1}}, .b = {at(c, 358, e, 0), {0, 256, 1, 16}}, .y = {at(c, 359, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3530,7 +3724,7 @@ static CUresult forward_266(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 359, e, 0), {0, 256, 16, 1}}, .b = {at(c, 359, e, 0), {0, 256, 1, 16}}, .y = {at(c, 360, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3554,7 +3748,7 @@ static CUresult forward_268(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 360, e, 0), {0, 256, 16, 1}}, .b = {at(c, 358, e, 0), {0, 256, 16, 1}}, .y = {at(c, 361, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3566,7 +3760,7 @@ static CUresult forward_269(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 361, e, 0), {0, 256, 16, 1}}, .b = {at(c, 361, e, 0), {0, 256, 1, 16}}, .y = {at(c, 362, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3590,7 +3784,7 @@ static CUresult forward_271(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 362, e, 0), {0, 256, 16, 1}}, .b = {at(c, 362, e, 0), {0, 256, 1, 16}}, .y = {at(c, 363, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3614,7 +3808,7 @@ static CUresult forward_273(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 363, e, 0), {0, 256, 16, 1}}, .b = {at(c, 361, e, 0), {0, 256, 16, 1}}, .y = {at(c, 364, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3626,7 +3820,7 @@ static CUresult forward_274(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 364, e, 0), {0, 256, 16, 1}}, .b = {at(c, 364, e, 0), {0, 256, 1, 16}}, .y = {at(c, 365, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3650,7 +3844,7 @@ static CUresult forward_276(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 365, e, 0), {0, 256, 16, 1}}, .b = {at(c, 365, e, 0), {0, 256, 1, 16}}, .y = {at(c, 366, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3674,7 +3868,7 @@ static CUresult forward_278(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 366, e, 0), {0, 256, 16, 1}}, .b = {at(c, 364, e, 0), {0, 256, 16, 1}}, .y = {at(c, 367, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3686,7 +3880,7 @@ static CUresult forward_279(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 367, e, 0), {0, 256, 16, 1}}, .b = {at(c, 367, e, 0), {0, 256, 1, 16}}, .y = {at(c, 368, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3710,7 +3904,7 @@ static CUresult forward_281(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 368, e, 0), {0, 256, 16, 1}}, .b = {at(c, 368, e, 0), {0, 256, 1, 16}}, .y = {at(c, 369, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3734,7 +3928,7 @@ static CUresult forward_283(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 369, e, 0), {0, 256, 16, 1}}, .b = {at(c, 367, e, 0), {0, 256, 16, 1}}, .y = {at(c, 370, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3746,7 +3940,7 @@ static CUresult forward_284(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 370, e, 0), {0, 256, 16, 1}}, .b = {at(c, 370, e, 0), {0, 256, 1, 16}}, .y = {at(c, 371, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3770,7 +3964,7 @@ static CUresult forward_286(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 371, e, 0), {0, 256, 16, 1}}, .b = {at(c, 371, e, 0), {0, 256, 1, 16}}, .y = {at(c, 372, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3794,7 +3988,7 @@ static CUresult forward_288(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 372, e, 0), {0, 256, 16, 1}}, .b = {at(c, 370, e, 0), {0, 256, 16, 1}}, .y = {at(c, 373, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3858,7 +4052,7 @@ static CUresult forward_293(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 375, e, 0), {0, 512, 32, 1}}, .b = {at(c, 375, e, 0), {0, 512, 1, 32}}, .y = {at(c, 376, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3882,7 +4076,7 @@ static CUresult forward_295(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 376, e, 0), {0, 256, 16, 1}}, .b = {at(c, 376, e, 0), {0, 256, 1, 16}}, .y = {at(c, 377, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3906,7 +4100,7 @@ static CUresult forward_297(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 377, e, 0), {0, 256, 16, 1}}, .b = {at(c, 375, e, 0), {0, 512, 32, 1}}, .y = {at(c, 378, e, 0), {0, 512, 32, 1}}, .extent = {1, 10, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -3918,7 +4112,7 @@ static CUresult forward_298(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 378, e, 0), {0, 512, 32, 1}}, .b = {at(c, 378, e, 0), {0, 512, 1, 32}}, .y = {at(c, 379, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3942,7 +4136,7 @@ static CUresult forward_300(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 379, e, 0), {0, 256, 16, 1}}, .b = {at(c, 379, e, 0), {0, 256, 1, 16}}, .y = {at(c, 380, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3966,7 +4160,7 @@ static CUresult forward_302(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 380, e, 0), {0, 256, 16, 1}}, .b = {at(c, 378, e, 0), {0, 512, 32, 1}}, .y = {at(c, 381, e, 0), {0, 512, 32, 1}}, .extent = {1, 10, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -3978,7 +4172,7 @@ static CUresult forward_303(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 381, e, 0), {0, 512, 32, 1}}, .b = {at(c, 381, e, 0), {0, 512, 1, 32}}, .y = {at(c, 382, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -4002,7 +4196,7 @@ static CUresult forward_305(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 382, e, 0), {0, 256, 16, 1}}, .b = {at(c, 382, e, 0), {0, 256, 1, 16}}, .y = {at(c, 383, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -4026,7 +4220,7 @@ static CUresult forward_307(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 383, e, 0), {0, 256, 16, 1}}, .b = {at(c, 381, e, 0), {0, 512, 32, 1}}, .y = {at(c, 384, e, 0), {0, 512, 32, 1}}, .extent = {1, 10, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -4038,7 +4232,7 @@ static CUresult forward_308(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 384, e, 0), {0, 512, 32, 1}}, .b = {at(c, 384, e, 0), {0, 512, 1, 32}}, .y = {at(c, 385, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -4062,7 +4256,7 @@ static CUresult forward_310(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 385, e, 0), {0, 256, 16, 1}}, .b = {at(c, 385, e, 0), {0, 256, 1, 16}}, .y = {at(c, 386, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -4086,7 +4280,7 @@ static CUresult forward_312(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 386, e, 0), {0, 256, 16, 1}}, .b = {at(c, 384, e, 0), {0, 512, 32, 1}}, .y = {at(c, 387, e, 0), {0, 512, 32, 1}}, .extent = {1, 10, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -4098,7 +4292,7 @@ static CUresult forward_313(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 387, e, 0), {0, 512, 32, 1}}, .b = {at(c, 387, e, 0), {0, 512, 1, 32}}, .y = {at(c, 388, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -4122,7 +4316,7 @@ static CUresult forward_315(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 388, e, 0), {0, 256, 16, 1}}, .b = {at(c, 388, e, 0), {0, 256, 1, 16}}, .y = {at(c, 389, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -4146,7 +4340,7 @@ static CUresult forward_317(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 389, e, 0), {0, 256, 16, 1}}, .b = {at(c, 387, e, 0), {0, 512, 32, 1}}, .y = {at(c, 390, e, 0), {0, 512, 32, 1}}, .extent = {1, 10, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -4210,7 +4404,7 @@ static CUresult forward_322(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 392, e, 0), {0, 0, 72, 1}}, .b = {at(c, 392, e, 0), {0, 0, 1, 72}}, .y = {at(c, 393, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -4234,7 +4428,7 @@ static CUresult forward_324(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 393, e, 0), {0, 0, 16, 1}}, .b = {at(c, 393, e, 0), {0, 0, 1, 16}}, .y = {at(c, 394, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -4258,7 +4452,7 @@ static CUresult forward_326(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 394, e, 0), {0, 0, 16, 1}}, .b = {at(c, 392, e, 0), {0, 0, 72, 1}}, .y = {at(c, 395, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -4270,7 +4464,7 @@ static CUresult forward_327(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 395, e, 0), {0, 0, 72, 1}}, .b = {at(c, 395, e, 0), {0, 0, 1, 72}}, .y = {at(c, 396, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -4294,7 +4488,7 @@ static CUresult forward_329(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 396, e, 0), {0, 0, 16, 1}}, .b = {at(c, 396, e, 0), {0, 0, 1, 16}}, .y = {at(c, 397, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -4318,7 +4512,7 @@ static CUresult forward_331(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 397, e, 0), {0, 0, 16, 1}}, .b = {at(c, 395, e, 0), {0, 0, 72, 1}}, .y = {at(c, 398, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -4330,7 +4524,7 @@ static CUresult forward_332(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 398, e, 0), {0, 0, 72, 1}}, .b = {at(c, 398, e, 0), {0, 0, 1, 72}}, .y = {at(c, 399, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -4354,7 +4548,7 @@ static CUresult forward_334(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 399, e, 0), {0, 0, 16, 1}}, .b = {at(c, 399, e, 0), {0, 0, 1, 16}}, .y = {at(c, 400, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -4378,7 +4572,7 @@ static CUresult forward_336(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 400, e, 0), {0, 0, 16, 1}}, .b = {at(c, 398, e, 0), {0, 0, 72, 1}}, .y = {at(c, 401, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -4390,7 +4584,7 @@ static CUresult forward_337(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 401, e, 0), {0, 0, 72, 1}}, .b = {at(c, 401, e, 0), {0, 0, 1, 72}}, .y = {at(c, 402, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -4414,7 +4608,7 @@ static CUresult forward_339(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 402, e, 0), {0, 0, 16, 1}}, .b = {at(c, 402, e, 0), {0, 0, 1, 16}}, .y = {at(c, 403, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -4438,7 +4632,7 @@ static CUresult forward_341(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 403, e, 0), {0, 0, 16, 1}}, .b = {at(c, 401, e, 0), {0, 0, 72, 1}}, .y = {at(c, 404, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -4450,7 +4644,7 @@ static CUresult forward_342(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 404, e, 0), {0, 0, 72, 1}}, .b = {at(c, 404, e, 0), {0, 0, 1, 72}}, .y = {at(c, 405, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -4474,7 +4668,7 @@ static CUresult forward_344(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 405, e, 0), {0, 0, 16, 1}}, .b = {at(c, 405, e, 0), {0, 0, 1, 16}}, .y = {at(c, 406, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -4498,7 +4692,7 @@ static CUresult forward_346(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 406, e, 0), {0, 0, 16, 1}}, .b = {at(c, 404, e, 0), {0, 0, 72, 1}}, .y = {at(c, 407, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -4562,7 +4756,7 @@ static CUresult forward_351(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 409, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 409, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 410, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4586,7 +4780,7 @@ static CUresult forward_353(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 410, e, 0), {0, 256, 16, 1}}, .b = {at(c, 410, e, 0), {0, 256, 1, 16}}, .y = {at(c, 411, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4610,7 +4804,7 @@ static CUresult forward_355(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 411, e, 0), {0, 256, 16, 1}}, .b = {at(c, 409, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 412, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4622,7 +4816,7 @@ static CUresult forward_356(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 412, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 412, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 413, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4646,7 +4840,7 @@ static CUresult forward_358(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 413, e, 0), {0, 256, 16, 1}}, .b = {at(c, 413, e, 0), {0, 256, 1, 16}}, .y = {at(c, 414, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4670,7 +4864,7 @@ static CUresult forward_360(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 414, e, 0), {0, 256, 16, 1}}, .b = {at(c, 412, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 415, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4682,7 +4876,7 @@ static CUresult forward_361(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 415, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 415, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 416, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4706,7 +4900,7 @@ static CUresult forward_363(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 416, e, 0), {0, 256, 16, 1}}, .b = {at(c, 416, e, 0), {0, 256, 1, 16}}, .y = {at(c, 417, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4730,7 +4924,7 @@ static CUresult forward_365(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 417, e, 0), {0, 256, 16, 1}}, .b = {at(c, 415, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 418, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4742,7 +4936,7 @@ static CUresult forward_366(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 418, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 418, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 419, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4766,7 +4960,7 @@ static CUresult forward_368(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 419, e, 0), {0, 256, 16, 1}}, .b = {at(c, 419, e, 0), {0, 256, 1, 16}}, .y = {at(c, 420, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4790,7 +4984,7 @@ static CUresult forward_370(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 420, e, 0), {0, 256, 16, 1}}, .b = {at(c, 418, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 421, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4802,7 +4996,7 @@ static CUresult forward_371(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 421, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 421, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 422, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4826,7 +5020,7 @@ static CUresult forward_373(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 422, e, 0), {0, 256, 16, 1}}, .b = {at(c, 422, e, 0), {0, 256, 1, 16}}, .y = {at(c, 423, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4850,7 +5044,7 @@ static CUresult forward_375(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 423, e, 0), {0, 256, 16, 1}}, .b = {at(c, 421, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 424, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4914,7 +5108,7 @@ static CUresult forward_380(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 426, e, 0), {0, 189, 1, 9}}, .b = {at(c, 426, e, 0), {0, 189, 9, 1}}, .y = {at(c, 427, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4938,7 +5132,7 @@ static CUresult forward_382(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 427, e, 0), {0, 81, 9, 1}}, .b = {at(c, 427, e, 0), {0, 81, 1, 9}}, .y = {at(c, 428, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4962,7 +5156,7 @@ static CUresult forward_384(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 426, e, 0), {0, 189, 9, 1}}, .b = {at(c, 428, e, 0), {0, 81, 9, 1}}, .y = {at(c, 429, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4974,7 +5168,7 @@ static CUresult forward_385(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 429, e, 0), {0, 189, 1, 9}}, .b = {at(c, 429, e, 0), {0, 189, 9, 1}}, .y = {at(c, 430, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -4998,7 +5192,7 @@ static CUresult forward_387(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 430, e, 0), {0, 81, 9, 1}}, .b = {at(c, 430, e, 0), {0, 81, 1, 9}}, .y = {at(c, 431, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5022,7 +5216,7 @@ static CUresult forward_389(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 429, e, 0), {0, 189, 9, 1}}, .b = {at(c, 431, e, 0), {0, 81, 9, 1}}, .y = {at(c, 432, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5034,7 +5228,7 @@ static CUresult forward_390(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 432, e, 0), {0, 189, 1, 9}}, .b = {at(c, 432, e, 0), {0, 189, 9, 1}}, .y = {at(c, 433, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5058,7 +5252,7 @@ static CUresult forward_392(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 433, e, 0), {0, 81, 9, 1}}, .b = {at(c, 433, e, 0), {0, 81, 1, 9}}, .y = {at(c, 434, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5082,7 +5276,7 @@ static CUresult forward_394(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 432, e, 0), {0, 189, 9, 1}}, .b = {at(c, 434, e, 0), {0, 81, 9, 1}}, .y = {at(c, 435, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5094,7 +5288,7 @@ static CUresult forward_395(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 435, e, 0), {0, 189, 1, 9}}, .b = {at(c, 435, e, 0), {0, 189, 9, 1}}, .y = {at(c, 436, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5118,7 +5312,7 @@ static CUresult forward_397(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 436, e, 0), {0, 81, 9, 1}}, .b = {at(c, 436, e, 0), {0, 81, 1, 9}}, .y = {at(c, 437, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5142,7 +5336,7 @@ static CUresult forward_399(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 435, e, 0), {0, 189, 9, 1}}, .b = {at(c, 437, e, 0), {0, 81, 9, 1}}, .y = {at(c, 438, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5154,7 +5348,7 @@ static CUresult forward_400(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 438, e, 0), {0, 189, 1, 9}}, .b = {at(c, 438, e, 0), {0, 189, 9, 1}}, .y = {at(c, 439, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5178,7 +5372,7 @@ static CUresult forward_402(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 439, e, 0), {0, 81, 9, 1}}, .b = {at(c, 439, e, 0), {0, 81, 1, 9}}, .y = {at(c, 440, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5202,7 +5396,7 @@ static CUresult forward_404(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 438, e, 0), {0, 189, 9, 1}}, .b = {at(c, 440, e, 0), {0, 81, 9, 1}}, .y = {at(c, 441, e, 0), {0, 189, 9, 1}}, .extent = {1, 4, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -5266,7 +5460,7 @@ static CUresult forward_409(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 443, e, 0), {0, 441, 21, 1}}, .b = {at(c, 443, e, 0), {0, 441, 1, 21}}, .y = {at(c, 444, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5290,7 +5484,7 @@ static CUresult forward_411(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 444, e, 0), {0, 441, 21, 1}}, .b = {at(c, 444, e, 0), {0, 441, 1, 21}}, .y = {at(c, 445, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5314,7 +5508,7 @@ static CUresult forward_413(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 445, e, 0), {0, 441, 21, 1}}, .b = {at(c, 443, e, 0), {0, 441, 21, 1}}, .y = {at(c, 446, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5326,7 +5520,7 @@ static CUresult forward_414(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 446, e, 0), {0, 441, 21, 1}}, .b = {at(c, 446, e, 0), {0, 441, 1, 21}}, .y = {at(c, 447, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5350,7 +5544,7 @@ static CUresult forward_416(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 447, e, 0), {0, 441, 21, 1}}, .b = {at(c, 447, e, 0), {0, 441, 1, 21}}, .y = {at(c, 448, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5374,7 +5568,7 @@ static CUresult forward_418(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 448, e, 0), {0, 441, 21, 1}}, .b = {at(c, 446, e, 0), {0, 441, 21, 1}}, .y = {at(c, 449, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5386,7 +5580,7 @@ static CUresult forward_419(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 449, e, 0), {0, 441, 21, 1}}, .b = {at(c, 449, e, 0), {0, 441, 1, 21}}, .y = {at(c, 450, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5410,7 +5604,7 @@ static CUresult forward_421(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 450, e, 0), {0, 441, 21, 1}}, .b = {at(c, 450, e, 0), {0, 441, 1, 21}}, .y = {at(c, 451, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5434,7 +5628,7 @@ static CUresult forward_423(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 451, e, 0), {0, 441, 21, 1}}, .b = {at(c, 449, e, 0), {0, 441, 21, 1}}, .y = {at(c, 452, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5446,7 +5640,7 @@ static CUresult forward_424(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 452, e, 0), {0, 441, 21, 1}}, .b = {at(c, 452, e, 0), {0, 441, 1, 21}}, .y = {at(c, 453, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5470,7 +5664,7 @@ static CUresult forward_426(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 453, e, 0), {0, 441, 21, 1}}, .b = {at(c, 453, e, 0), {0, 441, 1, 21}}, .y = {at(c, 454, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5494,7 +5688,7 @@ static CUresult forward_428(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 454, e, 0), {0, 441, 21, 1}}, .b = {at(c, 452, e, 0), {0, 441, 21, 1}}, .y = {at(c, 455, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5506,7 +5700,7 @@ static CUresult forward_429(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 455, e, 0), {0, 441, 21, 1}}, .b = {at(c, 455, e, 0), {0, 441, 1, 21}}, .y = {at(c, 456, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5530,7 +5724,7 @@ static CUresult forward_431(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 456, e, 0), {0, 441, 21, 1}}, .b = {at(c, 456, e, 0), {0, 441, 1, 21}}, .y = {at(c, 457, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5554,7 +5748,7 @@ static CUresult forward_433(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 457, e, 0), {0, 441, 21, 1}}, .b = {at(c, 455, e, 0), {0, 441, 21, 1}}, .y = {at(c, 458, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5618,7 +5812,7 @@ static CUresult forward_438(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 460, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 460, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 461, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5642,7 +5836,7 @@ static CUresult forward_440(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 461, e, 0), {0, 441, 21, 1}}, .b = {at(c, 461, e, 0), {0, 441, 1, 21}}, .y = {at(c, 462, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5666,7 +5860,7 @@ static CUresult forward_442(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 462, e, 0), {0, 441, 21, 1}}, .b = {at(c, 460, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 463, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -5678,7 +5872,7 @@ static CUresult forward_443(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 463, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 463, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 464, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5702,7 +5896,7 @@ static CUresult forward_445(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 464, e, 0), {0, 441, 21, 1}}, .b = {at(c, 464, e, 0), {0, 441, 1, 21}}, .y = {at(c, 465, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5726,7 +5920,7 @@ static CUresult forward_447(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 465, e, 0), {0, 441, 21, 1}}, .b = {at(c, 463, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 466, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -5738,7 +5932,7 @@ static CUresult forward_448(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 466, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 466, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 467, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5762,7 +5956,7 @@ static CUresult forward_450(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 467, e, 0), {0, 441, 21, 1}}, .b = {at(c, 467, e, 0), {0, 441, 1, 21}}, .y = {at(c, 468, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5786,7 +5980,7 @@ static CUresult forward_452(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 468, e, 0), {0, 441, 21, 1}}, .b = {at(c, 466, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 469, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -5798,7 +5992,7 @@ static CUresult forward_453(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 469, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 469, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 470, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5822,7 +6016,7 @@ static CUresult forward_455(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 470, e, 0), {0, 441, 21, 1}}, .b = {at(c, 470, e, 0), {0, 441, 1, 21}}, .y = {at(c, 471, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5846,7 +6040,7 @@ static CUresult forward_457(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 471, e, 0), {0, 441, 21, 1}}, .b = {at(c, 469, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 472, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -5858,7 +6052,7 @@ static CUresult forward_458(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 472, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 472, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 473, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5882,7 +6076,7 @@ static CUresult forward_460(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 473, e, 0), {0, 441, 21, 1}}, .b = {at(c, 473, e, 0), {0, 441, 1, 21}}, .y = {at(c, 474, e, 0), {0, 441, 21, 1}}, .extent = {1, 4, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -5906,7 +6100,7 @@ static CUresult forward_462(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 474, e, 0), {0, 441, 21, 1}}, .b = {at(c, 472, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 475, e, 0), {0, 1344, 64, 1}}, .extent = {1, 4, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 4, 128, &a);
   }
   return r;
 }
@@ -5970,7 +6164,7 @@ static CUresult forward_467(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 477, e, 0), {0, 288, 1, 9}}, .b = {at(c, 477, e, 0), {0, 288, 9, 1}}, .y = {at(c, 478, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -5994,7 +6188,7 @@ static CUresult forward_469(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 478, e, 0), {0, 81, 9, 1}}, .b = {at(c, 478, e, 0), {0, 81, 1, 9}}, .y = {at(c, 479, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6018,7 +6212,7 @@ static CUresult forward_471(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 477, e, 0), {0, 288, 9, 1}}, .b = {at(c, 479, e, 0), {0, 81, 9, 1}}, .y = {at(c, 480, e, 0), {0, 288, 9, 1}}, .extent = {1, 8, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6030,7 +6224,7 @@ static CUresult forward_472(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 480, e, 0), {0, 288, 1, 9}}, .b = {at(c, 480, e, 0), {0, 288, 9, 1}}, .y = {at(c, 481, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6054,7 +6248,7 @@ static CUresult forward_474(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 481, e, 0), {0, 81, 9, 1}}, .b = {at(c, 481, e, 0), {0, 81, 1, 9}}, .y = {at(c, 482, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6078,7 +6272,7 @@ static CUresult forward_476(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 480, e, 0), {0, 288, 9, 1}}, .b = {at(c, 482, e, 0), {0, 81, 9, 1}}, .y = {at(c, 483, e, 0), {0, 288, 9, 1}}, .extent = {1, 8, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6090,7 +6284,7 @@ static CUresult forward_477(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 483, e, 0), {0, 288, 1, 9}}, .b = {at(c, 483, e, 0), {0, 288, 9, 1}}, .y = {at(c, 484, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6114,7 +6308,7 @@ static CUresult forward_479(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 484, e, 0), {0, 81, 9, 1}}, .b = {at(c, 484, e, 0), {0, 81, 1, 9}}, .y = {at(c, 485, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6138,7 +6332,7 @@ static CUresult forward_481(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 483, e, 0), {0, 288, 9, 1}}, .b = {at(c, 485, e, 0), {0, 81, 9, 1}}, .y = {at(c, 486, e, 0), {0, 288, 9, 1}}, .extent = {1, 8, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6150,7 +6344,7 @@ static CUresult forward_482(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 486, e, 0), {0, 288, 1, 9}}, .b = {at(c, 486, e, 0), {0, 288, 9, 1}}, .y = {at(c, 487, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6174,7 +6368,7 @@ static CUresult forward_484(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 487, e, 0), {0, 81, 9, 1}}, .b = {at(c, 487, e, 0), {0, 81, 1, 9}}, .y = {at(c, 488, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6198,7 +6392,7 @@ static CUresult forward_486(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 486, e, 0), {0, 288, 9, 1}}, .b = {at(c, 488, e, 0), {0, 81, 9, 1}}, .y = {at(c, 489, e, 0), {0, 288, 9, 1}}, .extent = {1, 8, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6210,7 +6404,7 @@ static CUresult forward_487(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 489, e, 0), {0, 288, 1, 9}}, .b = {at(c, 489, e, 0), {0, 288, 9, 1}}, .y = {at(c, 490, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6234,7 +6428,7 @@ static CUresult forward_489(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 490, e, 0), {0, 81, 9, 1}}, .b = {at(c, 490, e, 0), {0, 81, 1, 9}}, .y = {at(c, 491, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6258,7 +6452,7 @@ static CUresult forward_491(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 489, e, 0), {0, 288, 9, 1}}, .b = {at(c, 491, e, 0), {0, 81, 9, 1}}, .y = {at(c, 492, e, 0), {0, 288, 9, 1}}, .extent = {1, 8, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -6322,7 +6516,7 @@ static CUresult forward_496(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 494, e, 0), {0, 0, 1, 24}}, .b = {at(c, 494, e, 0), {0, 0, 24, 1}}, .y = {at(c, 495, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6346,7 +6540,7 @@ static CUresult forward_498(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 495, e, 0), {0, 0, 24, 1}}, .b = {at(c, 495, e, 0), {0, 0, 1, 24}}, .y = {at(c, 496, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6370,7 +6564,7 @@ static CUresult forward_500(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 494, e, 0), {0, 0, 24, 1}}, .b = {at(c, 496, e, 0), {0, 0, 24, 1}}, .y = {at(c, 497, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6382,7 +6576,7 @@ static CUresult forward_501(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 497, e, 0), {0, 0, 1, 24}}, .b = {at(c, 497, e, 0), {0, 0, 24, 1}}, .y = {at(c, 498, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6406,7 +6600,7 @@ static CUresult forward_503(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 498, e, 0), {0, 0, 24, 1}}, .b = {at(c, 498, e, 0), {0, 0, 1, 24}}, .y = {at(c, 499, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6430,7 +6624,7 @@ static CUresult forward_505(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 497, e, 0), {0, 0, 24, 1}}, .b = {at(c, 499, e, 0), {0, 0, 24, 1}}, .y = {at(c, 500, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6442,7 +6636,7 @@ static CUresult forward_506(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 500, e, 0), {0, 0, 1, 24}}, .b = {at(c, 500, e, 0), {0, 0, 24, 1}}, .y = {at(c, 501, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6466,7 +6660,7 @@ static CUresult forward_508(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 501, e, 0), {0, 0, 24, 1}}, .b = {at(c, 501, e, 0), {0, 0, 1, 24}}, .y = {at(c, 502, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6490,7 +6684,7 @@ static CUresult forward_510(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 500, e, 0), {0, 0, 24, 1}}, .b = {at(c, 502, e, 0), {0, 0, 24, 1}}, .y = {at(c, 503, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6502,7 +6696,7 @@ static CUresult forward_511(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 503, e, 0), {0, 0, 1, 24}}, .b = {at(c, 503, e, 0), {0, 0, 24, 1}}, .y = {at(c, 504, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6526,7 +6720,7 @@ static CUresult forward_513(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 504, e, 0), {0, 0, 24, 1}}, .b = {at(c, 504, e, 0), {0, 0, 1, 24}}, .y = {at(c, 505, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6550,7 +6744,7 @@ static CUresult forward_515(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 503, e, 0), {0, 0, 24, 1}}, .b = {at(c, 505, e, 0), {0, 0, 24, 1}}, .y = {at(c, 506, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6562,7 +6756,7 @@ static CUresult forward_516(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 506, e, 0), {0, 0, 1, 24}}, .b = {at(c, 506, e, 0), {0, 0, 24, 1}}, .y = {at(c, 507, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6586,7 +6780,7 @@ static CUresult forward_518(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 507, e, 0), {0, 0, 24, 1}}, .b = {at(c, 507, e, 0), {0, 0, 1, 24}}, .y = {at(c, 508, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6610,7 +6804,7 @@ static CUresult forward_520(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 506, e, 0), {0, 0, 24, 1}}, .b = {at(c, 508, e, 0), {0, 0, 24, 1}}, .y = {at(c, 509, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6674,7 +6868,7 @@ static CUresult forward_525(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 511, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 511, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 512, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6698,7 +6892,7 @@ static CUresult forward_527(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 512, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 512, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 513, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6722,7 +6916,7 @@ static CUresult forward_529(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 513, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 511, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 514, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6734,7 +6928,7 @@ static CUresult forward_530(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 514, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 514, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 515, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6758,7 +6952,7 @@ static CUresult forward_532(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 515, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 515, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 516, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6782,7 +6976,7 @@ static CUresult forward_534(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 516, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 514, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 517, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6794,7 +6988,7 @@ static CUresult forward_535(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 517, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 517, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 518, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6818,7 +7012,7 @@ static CUresult forward_537(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 518, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 518, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 519, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6842,7 +7036,7 @@ static CUresult forward_539(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 519, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 517, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 520, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6854,7 +7048,7 @@ static CUresult forward_540(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 520, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 520, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 521, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6878,7 +7072,7 @@ static CUresult forward_542(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 521, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 521, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 522, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6902,7 +7096,7 @@ static CUresult forward_544(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 522, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 520, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 523, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6914,7 +7108,7 @@ static CUresult forward_545(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 523, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 523, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 524, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6938,7 +7132,7 @@ static CUresult forward_547(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 524, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 524, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 525, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -6962,7 +7156,7 @@ static CUresult forward_549(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 525, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 523, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 526, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -7026,7 +7220,7 @@ static CUresult forward_554(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 528, e, 0), {0, 0, 48, 1}}, .b = {at(c, 528, e, 0), {0, 0, 1, 48}}, .y = {at(c, 529, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7050,7 +7244,7 @@ static CUresult forward_556(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 529, e, 0), {0, 0, 32, 1}}, .b = {at(c, 529, e, 0), {0, 0, 1, 32}}, .y = {at(c, 530, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7074,7 +7268,7 @@ static CUresult forward_558(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 530, e, 0), {0, 0, 32, 1}}, .b = {at(c, 528, e, 0), {0, 0, 48, 1}}, .y = {at(c, 531, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7086,7 +7280,7 @@ static CUresult forward_559(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 531, e, 0), {0, 0, 48, 1}}, .b = {at(c, 531, e, 0), {0, 0, 1, 48}}, .y = {at(c, 532, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7110,7 +7304,7 @@ static CUresult forward_561(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 532, e, 0), {0, 0, 32, 1}}, .b = {at(c, 532, e, 0), {0, 0, 1, 32}}, .y = {at(c, 533, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7134,7 +7328,7 @@ static CUresult forward_563(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 533, e, 0), {0, 0, 32, 1}}, .b = {at(c, 531, e, 0), {0, 0, 48, 1}}, .y = {at(c, 534, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7146,7 +7340,7 @@ static CUresult forward_564(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 534, e, 0), {0, 0, 48, 1}}, .b = {at(c, 534, e, 0), {0, 0, 1, 48}}, .y = {at(c, 535, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7170,7 +7364,7 @@ static CUresult forward_566(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 535, e, 0), {0, 0, 32, 1}}, .b = {at(c, 535, e, 0), {0, 0, 1, 32}}, .y = {at(c, 536, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7194,7 +7388,7 @@ static CUresult forward_568(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 536, e, 0), {0, 0, 32, 1}}, .b = {at(c, 534, e, 0), {0, 0, 48, 1}}, .y = {at(c, 537, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7206,7 +7400,7 @@ static CUresult forward_569(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 537, e, 0), {0, 0, 48, 1}}, .b = {at(c, 537, e, 0), {0, 0, 1, 48}}, .y = {at(c, 538, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7230,7 +7424,7 @@ static CUresult forward_571(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 538, e, 0), {0, 0, 32, 1}}, .b = {at(c, 538, e, 0), {0, 0, 1, 32}}, .y = {at(c, 539, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7254,7 +7448,7 @@ static CUresult forward_573(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 539, e, 0), {0, 0, 32, 1}}, .b = {at(c, 537, e, 0), {0, 0, 48, 1}}, .y = {at(c, 540, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7266,7 +7460,7 @@ static CUresult forward_574(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 540, e, 0), {0, 0, 48, 1}}, .b = {at(c, 540, e, 0), {0, 0, 1, 48}}, .y = {at(c, 541, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7290,7 +7484,7 @@ static CUresult forward_576(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 541, e, 0), {0, 0, 32, 1}}, .b = {at(c, 541, e, 0), {0, 0, 1, 32}}, .y = {at(c, 542, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7314,7 +7508,7 @@ static CUresult forward_578(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 542, e, 0), {0, 0, 32, 1}}, .b = {at(c, 540, e, 0), {0, 0, 48, 1}}, .y = {at(c, 543, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7378,7 +7572,7 @@ static CUresult forward_583(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 545, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 545, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 546, e, 0), {0, 1024, 32, 1}}, .extent = {1, 6, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
   }
   return r;
 }
@@ -7402,7 +7596,7 @@ static CUresult forward_585(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 546, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 546, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 547, e, 0), {0, 1024, 32, 1}}, .extent = {1, 6, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
   }
   return r;
 }
@@ -7426,7 +7620,7 @@ static CUresult forward_587(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 547, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 545, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 548, e, 0), {0, 2048, 64, 1}}, .extent = {1, 6, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -7438,7 +7632,7 @@ static CUresult forward_588(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 548, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 548, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 549, e, 0), {0, 1024, 32, 1}}, .extent = {1, 6, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
   }
   return r;
 }
@@ -7462,7 +7656,7 @@ static CUresult forward_590(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 549, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 549, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 550, e, 0), {0, 1024, 32, 1}}, .extent = {1, 6, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
   }
   return r;
 }
@@ -7486,7 +7680,7 @@ static CUresult forward_592(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 550, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 548, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 551, e, 0), {0, 2048, 64, 1}}, .extent = {1, 6, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -7498,7 +7692,7 @@ static CUresult forward_593(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 551, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 551, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 552, e, 0), {0, 1024, 32, 1}}, .extent = {1, 6, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
   }
   return r;
 }
@@ -7522,7 +7716,7 @@ static CUresult forward_595(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 552, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 552, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 553, e, 0), {0, 1024, 32, 1}}, .extent = {1, 6, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
   }
   return r;
 }
@@ -7546,7 +7740,7 @@ static CUresult forward_597(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 553, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 551, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 554, e, 0), {0, 2048, 64, 1}}, .extent = {1, 6, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -7558,7 +7752,7 @@ static CUresult forward_598(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 554, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 554, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 555, e, 0), {0, 1024, 32, 1}}, .extent = {1, 6, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
   }
   return r;
 }
@@ -7582,7 +7776,7 @@ static CUresult forward_600(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 555, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 555, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 556, e, 0), {0, 1024, 32, 1}}, .extent = {1, 6, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
   }
   return r;
 }
@@ -7606,7 +7800,7 @@ static CUresult forward_602(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 556, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 554, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 557, e, 0), {0, 2048, 64, 1}}, .extent = {1, 6, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -7618,7 +7812,7 @@ static CUresult forward_603(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 557, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 557, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 558, e, 0), {0, 1024, 32, 1}}, .extent = {1, 6, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
   }
   return r;
 }
@@ -7642,7 +7836,7 @@ static CUresult forward_605(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 558, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 558, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 559, e, 0), {0, 1024, 32, 1}}, .extent = {1, 6, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 6, 128, &a);
   }
   return r;
 }
@@ -7666,7 +7860,7 @@ static CUresult forward_607(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 559, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 557, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 560, e, 0), {0, 2048, 64, 1}}, .extent = {1, 6, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -7730,7 +7924,7 @@ static CUresult forward_612(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 562, e, 0), {0, 0, 128, 1}}, .b = {at(c, 562, e, 0), {0, 0, 1, 128}}, .y = {at(c, 563, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7754,7 +7948,7 @@ static CUresult forward_614(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 563, e, 0), {0, 0, 32, 1}}, .b = {at(c, 563, e, 0), {0, 0, 1, 32}}, .y = {at(c, 564, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7778,7 +7972,7 @@ static CUresult forward_616(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 564, e, 0), {0, 0, 32, 1}}, .b = {at(c, 562, e, 0), {0, 0, 128, 1}}, .y = {at(c, 565, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7790,7 +7984,7 @@ static CUresult forward_617(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 565, e, 0), {0, 0, 128, 1}}, .b = {at(c, 565, e, 0), {0, 0, 1, 128}}, .y = {at(c, 566, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7814,7 +8008,7 @@ static CUresult forward_619(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 566, e, 0), {0, 0, 32, 1}}, .b = {at(c, 566, e, 0), {0, 0, 1, 32}}, .y = {at(c, 567, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7838,7 +8032,7 @@ static CUresult forward_621(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 567, e, 0), {0, 0, 32, 1}}, .b = {at(c, 565, e, 0), {0, 0, 128, 1}}, .y = {at(c, 568, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7850,7 +8044,7 @@ static CUresult forward_622(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 568, e, 0), {0, 0, 128, 1}}, .b = {at(c, 568, e, 0), {0, 0, 1, 128}}, .y = {at(c, 569, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7874,7 +8068,7 @@ static CUresult forward_624(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 569, e, 0), {0, 0, 32, 1}}, .b = {at(c, 569, e, 0), {0, 0, 1, 32}}, .y = {at(c, 570, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7898,7 +8092,7 @@ static CUresult forward_626(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 570, e, 0), {0, 0, 32, 1}}, .b = {at(c, 568, e, 0), {0, 0, 128, 1}}, .y = {at(c, 571, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7910,7 +8104,7 @@ static CUresult forward_627(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 571, e, 0), {0, 0, 128, 1}}, .b = {at(c, 571, e, 0), {0, 0, 1, 128}}, .y = {at(c, 572, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7934,7 +8128,7 @@ static CUresult forward_629(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 572, e, 0), {0, 0, 32, 1}}, .b = {at(c, 572, e, 0), {0, 0, 1, 32}}, .y = {at(c, 573, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7958,7 +8152,7 @@ static CUresult forward_631(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 573, e, 0), {0, 0, 32, 1}}, .b = {at(c, 571, e, 0), {0, 0, 128, 1}}, .y = {at(c, 574, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7970,7 +8164,7 @@ static CUresult forward_632(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 574, e, 0), {0, 0, 128, 1}}, .b = {at(c, 574, e, 0), {0, 0, 1, 128}}, .y = {at(c, 575, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7994,7 +8188,7 @@ static CUresult forward_634(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 575, e, 0), {0, 0, 32, 1}}, .b = {at(c, 575, e, 0), {0, 0, 1, 32}}, .y = {at(c, 576, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -8018,7 +8212,7 @@ static CUresult forward_636(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 576, e, 0), {0, 0, 32, 1}}, .b = {at(c, 574, e, 0), {0, 0, 128, 1}}, .y = {at(c, 577, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 1, 128, &a);
   }
   return r;
 }
@@ -8082,7 +8276,7 @@ static CUresult forward_641(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 579, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 579, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 580, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8106,7 +8300,7 @@ static CUresult forward_643(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 580, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 580, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 581, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8130,7 +8324,7 @@ static CUresult forward_645(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 581, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 579, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 582, e, 0), {0, 9216, 288, 1}}, .extent = {1, 10, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 10, 128, &a);
   }
   return r;
 }
@@ -8142,7 +8336,7 @@ static CUresult forward_646(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 582, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 582, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 583, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8166,7 +8360,7 @@ static CUresult forward_648(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 583, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 583, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 584, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8190,7 +8384,7 @@ static CUresult forward_650(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 584, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 582, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 585, e, 0), {0, 9216, 288, 1}}, .extent = {1, 10, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 10, 128, &a);
   }
   return r;
 }
@@ -8202,7 +8396,7 @@ static CUresult forward_651(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 585, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 585, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 586, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8226,7 +8420,7 @@ static CUresult forward_653(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 586, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 586, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 587, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8250,7 +8444,7 @@ static CUresult forward_655(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 587, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 585, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 588, e, 0), {0, 9216, 288, 1}}, .extent = {1, 10, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 10, 128, &a);
   }
   return r;
 }
@@ -8262,7 +8456,7 @@ static CUresult forward_656(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 588, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 588, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 589, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8286,7 +8480,7 @@ static CUresult forward_658(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 589, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 589, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 590, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8310,7 +8504,7 @@ static CUresult forward_660(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 590, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 588, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 591, e, 0), {0, 9216, 288, 1}}, .extent = {1, 10, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 10, 128, &a);
   }
   return r;
 }
@@ -8322,7 +8516,7 @@ static CUresult forward_661(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 591, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 591, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 592, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8346,7 +8540,7 @@ static CUresult forward_663(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 592, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 592, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 593, e, 0), {0, 1024, 32, 1}}, .extent = {1, 10, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -8370,7 +8564,7 @@ static CUresult forward_665(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 593, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 591, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 594, e, 0), {0, 9216, 288, 1}}, .extent = {1, 10, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 10, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 10, 128, &a);
   }
   return r;
 }
@@ -8434,7 +8628,7 @@ static CUresult forward_670(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 596, e, 0), {0, 378, 1, 9}}, .b = {at(c, 596, e, 0), {0, 378, 9, 1}}, .y = {at(c, 597, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8458,7 +8652,7 @@ static CUresult forward_672(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 597, e, 0), {0, 81, 9, 1}}, .b = {at(c, 597, e, 0), {0, 81, 1, 9}}, .y = {at(c, 598, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8482,7 +8676,7 @@ static CUresult forward_674(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 596, e, 0), {0, 378, 9, 1}}, .b = {at(c, 598, e, 0), {0, 81, 9, 1}}, .y = {at(c, 599, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8494,7 +8688,7 @@ static CUresult forward_675(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 599, e, 0), {0, 378, 1, 9}}, .b = {at(c, 599, e, 0), {0, 378, 9, 1}}, .y = {at(c, 600, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8518,7 +8712,7 @@ static CUresult forward_677(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 600, e, 0), {0, 81, 9, 1}}, .b = {at(c, 600, e, 0), {0, 81, 1, 9}}, .y = {at(c, 601, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8542,7 +8736,7 @@ static CUresult forward_679(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 599, e, 0), {0, 378, 9, 1}}, .b = {at(c, 601, e, 0), {0, 81, 9, 1}}, .y = {at(c, 602, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8554,7 +8748,7 @@ static CUresult forward_680(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 602, e, 0), {0, 378, 1, 9}}, .b = {at(c, 602, e, 0), {0, 378, 9, 1}}, .y = {at(c, 603, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8578,7 +8772,7 @@ static CUresult forward_682(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 603, e, 0), {0, 81, 9, 1}}, .b = {at(c, 603, e, 0), {0, 81, 1, 9}}, .y = {at(c, 604, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8602,7 +8796,7 @@ static CUresult forward_684(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 602, e, 0), {0, 378, 9, 1}}, .b = {at(c, 604, e, 0), {0, 81, 9, 1}}, .y = {at(c, 605, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8614,7 +8808,7 @@ static CUresult forward_685(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 605, e, 0), {0, 378, 1, 9}}, .b = {at(c, 605, e, 0), {0, 378, 9, 1}}, .y = {at(c, 606, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8638,7 +8832,7 @@ static CUresult forward_687(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 606, e, 0), {0, 81, 9, 1}}, .b = {at(c, 606, e, 0), {0, 81, 1, 9}}, .y = {at(c, 607, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8662,7 +8856,7 @@ static CUresult forward_689(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 605, e, 0), {0, 378, 9, 1}}, .b = {at(c, 607, e, 0), {0, 81, 9, 1}}, .y = {at(c, 608, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8674,7 +8868,7 @@ static CUresult forward_690(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 608, e, 0), {0, 378, 1, 9}}, .b = {at(c, 608, e, 0), {0, 378, 9, 1}}, .y = {at(c, 609, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8698,7 +8892,7 @@ static CUresult forward_692(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 609, e, 0), {0, 81, 9, 1}}, .b = {at(c, 609, e, 0), {0, 81, 1, 9}}, .y = {at(c, 610, e, 0), {0, 81, 9, 1}}, .extent = {1, 4, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8722,7 +8916,7 @@ static CUresult forward_694(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 608, e, 0), {0, 378, 9, 1}}, .b = {at(c, 610, e, 0), {0, 81, 9, 1}}, .y = {at(c, 611, e, 0), {0, 378, 9, 1}}, .extent = {1, 4, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 4, 128, &a);
   }
   return r;
 }
@@ -8786,7 +8980,7 @@ static CUresult forward_699(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 613, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 613, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 614, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8810,7 +9004,7 @@ static CUresult forward_701(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 614, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 614, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 615, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8834,7 +9028,7 @@ static CUresult forward_703(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 615, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 613, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 616, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8846,7 +9040,7 @@ static CUresult forward_704(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 616, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 616, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 617, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8870,7 +9064,7 @@ static CUresult forward_706(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 617, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 617, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 618, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8894,7 +9088,7 @@ static CUresult forward_708(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 618, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 616, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 619, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8906,7 +9100,7 @@ static CUresult forward_709(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 619, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 619, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 620, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8930,7 +9124,7 @@ static CUresult forward_711(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 620, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 620, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 621, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8954,7 +9148,7 @@ static CUresult forward_713(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 621, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 619, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 622, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8966,7 +9160,7 @@ static CUresult forward_714(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 622, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 622, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 623, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -8990,7 +9184,7 @@ static CUresult forward_716(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 623, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 623, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 624, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9014,7 +9208,7 @@ static CUresult forward_718(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 624, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 622, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 625, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9026,7 +9220,7 @@ static CUresult forward_719(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 625, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 625, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 626, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9050,7 +9244,7 @@ static CUresult forward_721(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 626, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 626, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 627, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9074,7 +9268,7 @@ static CUresult forward_723(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 627, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 625, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 628, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9138,7 +9332,7 @@ static CUresult forward_728(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 630, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 630, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 631, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9162,7 +9356,7 @@ static CUresult forward_730(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 631, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 631, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 632, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9186,7 +9380,7 @@ static CUresult forward_732(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 632, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 630, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 633, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9198,7 +9392,7 @@ static CUresult forward_733(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 633, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 633, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 634, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9222,7 +9416,7 @@ static CUresult forward_735(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 634, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 634, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 635, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9246,7 +9440,7 @@ static CUresult forward_737(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 635, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 633, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 636, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9258,7 +9452,7 @@ static CUresult forward_738(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 636, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 636, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 637, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9282,7 +9476,7 @@ static CUresult forward_740(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 637, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 637, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 638, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9306,7 +9500,7 @@ static CUresult forward_742(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 638, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 636, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 639, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9318,7 +9512,7 @@ static CUresult forward_743(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 639, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 639, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 640, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9342,7 +9536,7 @@ static CUresult forward_745(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 640, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 640, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 641, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9366,7 +9560,7 @@ static CUresult forward_747(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 641, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 639, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 642, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9378,7 +9572,7 @@ static CUresult forward_748(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 642, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 642, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 643, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9402,7 +9596,7 @@ static CUresult forward_750(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 643, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 643, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 644, e, 0), {0, 1764, 42, 1}}, .extent = {1, 4, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9426,7 +9620,7 @@ static CUresult forward_752(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 642, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 645, e, 0), {0, 5376, 128, 1}}, .extent = {1, 4, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 4, 128, &a);
   }
   return r;
 }
@@ -9490,7 +9684,7 @@ static CUresult forward_757(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 647, e, 0), {0, 576, 1, 9}}, .b = {at(c, 647, e, 0), {0, 576, 9, 1}}, .y = {at(c, 648, e, 0), {0, 81, 9, 1}}, .extent = {1, 10, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9514,7 +9708,7 @@ static CUresult forward_759(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 648, e, 0), {0, 81, 9, 1}}, .b = {at(c, 648, e, 0), {0, 81, 1, 9}}, .y = {at(c, 649, e, 0), {0, 81, 9, 1}}, .extent = {1, 10, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9538,7 +9732,7 @@ static CUresult forward_761(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 647, e, 0), {0, 576, 9, 1}}, .b = {at(c, 649, e, 0), {0, 81, 9, 1}}, .y = {at(c, 650, e, 0), {0, 576, 9, 1}}, .extent = {1, 10, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9550,7 +9744,7 @@ static CUresult forward_762(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 650, e, 0), {0, 576, 1, 9}}, .b = {at(c, 650, e, 0), {0, 576, 9, 1}}, .y = {at(c, 651, e, 0), {0, 81, 9, 1}}, .extent = {1, 10, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9574,7 +9768,7 @@ static CUresult forward_764(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 651, e, 0), {0, 81, 9, 1}}, .b = {at(c, 651, e, 0), {0, 81, 1, 9}}, .y = {at(c, 652, e, 0), {0, 81, 9, 1}}, .extent = {1, 10, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9598,7 +9792,7 @@ static CUresult forward_766(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 650, e, 0), {0, 576, 9, 1}}, .b = {at(c, 652, e, 0), {0, 81, 9, 1}}, .y = {at(c, 653, e, 0), {0, 576, 9, 1}}, .extent = {1, 10, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9610,7 +9804,7 @@ static CUresult forward_767(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 653, e, 0), {0, 576, 1, 9}}, .b = {at(c, 653, e, 0), {0, 576, 9, 1}}, .y = {at(c, 654, e, 0), {0, 81, 9, 1}}, .extent = {1, 10, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9634,7 +9828,7 @@ static CUresult forward_769(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 654, e, 0), {0, 81, 9, 1}}, .b = {at(c, 654, e, 0), {0, 81, 1, 9}}, .y = {at(c, 655, e, 0), {0, 81, 9, 1}}, .extent = {1, 10, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9658,7 +9852,7 @@ static CUresult forward_771(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 653, e, 0), {0, 576, 9, 1}}, .b = {at(c, 655, e, 0), {0, 81, 9, 1}}, .y = {at(c, 656, e, 0), {0, 576, 9, 1}}, .extent = {1, 10, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9670,7 +9864,7 @@ static CUresult forward_772(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 656, e, 0), {0, 576, 1, 9}}, .b = {at(c, 656, e, 0), {0, 576, 9, 1}}, .y = {at(c, 657, e, 0), {0, 81, 9, 1}}, .extent = {1, 10, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9694,7 +9888,7 @@ static CUresult forward_774(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 657, e, 0), {0, 81, 9, 1}}, .b = {at(c, 657, e, 0), {0, 81, 1, 9}}, .y = {at(c, 658, e, 0), {0, 81, 9, 1}}, .extent = {1, 10, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9718,7 +9912,7 @@ static CUresult forward_776(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 656, e, 0), {0, 576, 9, 1}}, .b = {at(c, 658, e, 0), {0, 81, 9, 1}}, .y = {at(c, 659, e, 0), {0, 576, 9, 1}}, .extent = {1, 10, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9730,7 +9924,7 @@ static CUresult forward_777(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 659, e, 0), {0, 576, 1, 9}}, .b = {at(c, 659, e, 0), {0, 576, 9, 1}}, .y = {at(c, 660, e, 0), {0, 81, 9, 1}}, .extent = {1, 10, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9754,7 +9948,7 @@ static CUresult forward_779(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 660, e, 0), {0, 81, 9, 1}}, .b = {at(c, 660, e, 0), {0, 81, 1, 9}}, .y = {at(c, 661, e, 0), {0, 81, 9, 1}}, .extent = {1, 10, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9778,7 +9972,7 @@ static CUresult forward_781(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 659, e, 0), {0, 576, 9, 1}}, .b = {at(c, 661, e, 0), {0, 81, 9, 1}}, .y = {at(c, 662, e, 0), {0, 576, 9, 1}}, .extent = {1, 10, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 10, 128, &a);
   }
   return r;
 }
@@ -9842,7 +10036,7 @@ static CUresult forward_786(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 664, e, 0), {0, 0, 1, 48}}, .b = {at(c, 664, e, 0), {0, 0, 48, 1}}, .y = {at(c, 665, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9866,7 +10060,7 @@ static CUresult forward_788(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 665, e, 0), {0, 0, 48, 1}}, .b = {at(c, 665, e, 0), {0, 0, 1, 48}}, .y = {at(c, 666, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9890,7 +10084,7 @@ static CUresult forward_790(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 664, e, 0), {0, 0, 48, 1}}, .b = {at(c, 666, e, 0), {0, 0, 48, 1}}, .y = {at(c, 667, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9902,7 +10096,7 @@ static CUresult forward_791(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 667, e, 0), {0, 0, 1, 48}}, .b = {at(c, 667, e, 0), {0, 0, 48, 1}}, .y = {at(c, 668, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9926,7 +10120,7 @@ static CUresult forward_793(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 668, e, 0), {0, 0, 48, 1}}, .b = {at(c, 668, e, 0), {0, 0, 1, 48}}, .y = {at(c, 669, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9950,7 +10144,7 @@ static CUresult forward_795(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 667, e, 0), {0, 0, 48, 1}}, .b = {at(c, 669, e, 0), {0, 0, 48, 1}}, .y = {at(c, 670, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9962,7 +10156,7 @@ static CUresult forward_796(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 670, e, 0), {0, 0, 1, 48}}, .b = {at(c, 670, e, 0), {0, 0, 48, 1}}, .y = {at(c, 671, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -9986,7 +10180,7 @@ static CUresult forward_798(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 671, e, 0), {0, 0, 48, 1}}, .b = {at(c, 671, e, 0), {0, 0, 1, 48}}, .y = {at(c, 672, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10010,7 +10204,7 @@ static CUresult forward_800(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 670, e, 0), {0, 0, 48, 1}}, .b = {at(c, 672, e, 0), {0, 0, 48, 1}}, .y = {at(c, 673, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10022,7 +10216,7 @@ static CUresult forward_801(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 673, e, 0), {0, 0, 1, 48}}, .b = {at(c, 673, e, 0), {0, 0, 48, 1}}, .y = {at(c, 674, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10046,7 +10240,7 @@ static CUresult forward_803(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 674, e, 0), {0, 0, 48, 1}}, .b = {at(c, 674, e, 0), {0, 0, 1, 48}}, .y = {at(c, 675, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10070,7 +10264,7 @@ static CUresult forward_805(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 673, e, 0), {0, 0, 48, 1}}, .b = {at(c, 675, e, 0), {0, 0, 48, 1}}, .y = {at(c, 676, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10082,7 +10276,7 @@ static CUresult forward_806(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 676, e, 0), {0, 0, 1, 48}}, .b = {at(c, 676, e, 0), {0, 0, 48, 1}}, .y = {at(c, 677, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10106,7 +10300,7 @@ static CUresult forward_808(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 677, e, 0), {0, 0, 48, 1}}, .b = {at(c, 677, e, 0), {0, 0, 1, 48}}, .y = {at(c, 678, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10130,7 +10324,7 @@ static CUresult forward_810(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 676, e, 0), {0, 0, 48, 1}}, .b = {at(c, 678, e, 0), {0, 0, 48, 1}}, .y = {at(c, 679, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10194,7 +10388,7 @@ static CUresult forward_815(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 681, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 681, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 682, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10218,7 +10412,7 @@ static CUresult forward_817(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 682, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 682, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 683, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10242,7 +10436,7 @@ static CUresult forward_819(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 683, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 681, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 684, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10254,7 +10448,7 @@ static CUresult forward_820(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 684, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 684, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 685, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10278,7 +10472,7 @@ static CUresult forward_822(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 685, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 685, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 686, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10302,7 +10496,7 @@ static CUresult forward_824(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 686, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 684, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 687, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10314,7 +10508,7 @@ static CUresult forward_825(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 687, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 687, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 688, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10338,7 +10532,7 @@ static CUresult forward_827(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 688, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 688, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 689, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10362,7 +10556,7 @@ static CUresult forward_829(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 689, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 687, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 690, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10374,7 +10568,7 @@ static CUresult forward_830(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 690, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 690, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 691, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10398,7 +10592,7 @@ static CUresult forward_832(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 691, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 691, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 692, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10422,7 +10616,7 @@ static CUresult forward_834(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 692, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 690, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 693, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10434,7 +10628,7 @@ static CUresult forward_835(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 693, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 693, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 694, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10458,7 +10652,7 @@ static CUresult forward_837(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 694, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 694, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 695, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10482,7 +10676,7 @@ static CUresult forward_839(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 695, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 693, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 696, e, 0), {0, 4096, 64, 1}}, .extent = {1, 7, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 7, 128, &a);
   }
   return r;
 }
@@ -10546,7 +10740,7 @@ static CUresult forward_844(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 698, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 698, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 699, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10570,7 +10764,7 @@ static CUresult forward_846(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 699, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 699, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 700, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10594,7 +10788,7 @@ static CUresult forward_848(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 700, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 698, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 701, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10606,7 +10800,7 @@ static CUresult forward_849(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 701, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 701, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 702, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10630,7 +10824,7 @@ static CUresult forward_851(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 702, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 702, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 703, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10654,7 +10848,7 @@ static CUresult forward_853(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 703, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 701, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 704, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10666,7 +10860,7 @@ static CUresult forward_854(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 704, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 704, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 705, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10690,7 +10884,7 @@ static CUresult forward_856(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 705, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 705, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 706, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10714,7 +10908,7 @@ static CUresult forward_858(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 706, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 704, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 707, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10726,7 +10920,7 @@ static CUresult forward_859(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 707, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 707, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 708, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10750,7 +10944,7 @@ static CUresult forward_861(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 708, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 708, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 709, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10774,7 +10968,7 @@ static CUresult forward_863(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 709, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 707, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 710, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10786,7 +10980,7 @@ static CUresult forward_864(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 710, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 710, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 711, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10810,7 +11004,7 @@ static CUresult forward_866(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 711, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 711, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 712, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10834,7 +11028,7 @@ static CUresult forward_868(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 712, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 710, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 713, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10898,7 +11092,7 @@ static CUresult forward_873(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 715, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 715, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 716, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10922,7 +11116,7 @@ static CUresult forward_875(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 716, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 716, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 717, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10946,7 +11140,7 @@ static CUresult forward_877(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 717, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 715, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 718, e, 0), {0, 8192, 128, 1}}, .extent = {1, 5, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10958,7 +11152,7 @@ static CUresult forward_878(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 718, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 718, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 719, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10982,7 +11176,7 @@ static CUresult forward_880(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 719, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 719, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 720, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11006,7 +11200,7 @@ static CUresult forward_882(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 720, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 718, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 721, e, 0), {0, 8192, 128, 1}}, .extent = {1, 5, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11018,7 +11212,7 @@ static CUresult forward_883(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 721, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 721, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 722, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11042,7 +11236,7 @@ static CUresult forward_885(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 722, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 722, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 723, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11066,7 +11260,7 @@ static CUresult forward_887(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 723, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 721, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 724, e, 0), {0, 8192, 128, 1}}, .extent = {1, 5, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11078,7 +11272,7 @@ static CUresult forward_888(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 724, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 724, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 725, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11102,7 +11296,7 @@ static CUresult forward_890(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 725, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 725, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 726, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11126,7 +11320,7 @@ static CUresult forward_892(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 726, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 724, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 727, e, 0), {0, 8192, 128, 1}}, .extent = {1, 5, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11138,7 +11332,7 @@ static CUresult forward_893(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 727, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 727, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 728, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11162,7 +11356,7 @@ static CUresult forward_895(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 728, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 728, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 729, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11186,7 +11380,7 @@ static CUresult forward_897(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 729, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 727, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 730, e, 0), {0, 8192, 128, 1}}, .extent = {1, 5, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 5, 128, &a);
   }
   return r;
 }
@@ -11250,7 +11444,7 @@ static CUresult forward_902(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 732, e, 0), {0, 0, 192, 1}}, .b = {at(c, 732, e, 0), {0, 0, 1, 192}}, .y = {at(c, 733, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11274,7 +11468,7 @@ static CUresult forward_904(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 733, e, 0), {0, 0, 64, 1}}, .b = {at(c, 733, e, 0), {0, 0, 1, 64}}, .y = {at(c, 734, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11298,7 +11492,7 @@ static CUresult forward_906(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 734, e, 0), {0, 0, 64, 1}}, .b = {at(c, 732, e, 0), {0, 0, 192, 1}}, .y = {at(c, 735, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11310,7 +11504,7 @@ static CUresult forward_907(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 735, e, 0), {0, 0, 192, 1}}, .b = {at(c, 735, e, 0), {0, 0, 1, 192}}, .y = {at(c, 736, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11334,7 +11528,7 @@ static CUresult forward_909(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 736, e, 0), {0, 0, 64, 1}}, .b = {at(c, 736, e, 0), {0, 0, 1, 64}}, .y = {at(c, 737, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11358,7 +11552,7 @@ static CUresult forward_911(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 737, e, 0), {0, 0, 64, 1}}, .b = {at(c, 735, e, 0), {0, 0, 192, 1}}, .y = {at(c, 738, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11370,7 +11564,7 @@ static CUresult forward_912(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 738, e, 0), {0, 0, 192, 1}}, .b = {at(c, 738, e, 0), {0, 0, 1, 192}}, .y = {at(c, 739, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11394,7 +11588,7 @@ static CUresult forward_914(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 739, e, 0), {0, 0, 64, 1}}, .b = {at(c, 739, e, 0), {0, 0, 1, 64}}, .y = {at(c, 740, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11418,7 +11612,7 @@ static CUresult forward_916(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 740, e, 0), {0, 0, 64, 1}}, .b = {at(c, 738, e, 0), {0, 0, 192, 1}}, .y = {at(c, 741, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11430,7 +11624,7 @@ static CUresult forward_917(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 741, e, 0), {0, 0, 192, 1}}, .b = {at(c, 741, e, 0), {0, 0, 1, 192}}, .y = {at(c, 742, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11454,7 +11648,7 @@ static CUresult forward_919(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 742, e, 0), {0, 0, 64, 1}}, .b = {at(c, 742, e, 0), {0, 0, 1, 64}}, .y = {at(c, 743, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11478,7 +11672,7 @@ static CUresult forward_921(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 743, e, 0), {0, 0, 64, 1}}, .b = {at(c, 741, e, 0), {0, 0, 192, 1}}, .y = {at(c, 744, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11490,7 +11684,7 @@ static CUresult forward_922(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 744, e, 0), {0, 0, 192, 1}}, .b = {at(c, 744, e, 0), {0, 0, 1, 192}}, .y = {at(c, 745, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11514,7 +11708,7 @@ static CUresult forward_924(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 745, e, 0), {0, 0, 64, 1}}, .b = {at(c, 745, e, 0), {0, 0, 1, 64}}, .y = {at(c, 746, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11538,7 +11732,7 @@ static CUresult forward_926(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 746, e, 0), {0, 0, 64, 1}}, .b = {at(c, 744, e, 0), {0, 0, 192, 1}}, .y = {at(c, 747, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11602,7 +11796,7 @@ static CUresult forward_931(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 749, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 749, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 750, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11626,7 +11820,7 @@ static CUresult forward_933(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 750, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 750, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 751, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11650,7 +11844,7 @@ static CUresult forward_935(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 751, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 749, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 752, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11662,7 +11856,7 @@ static CUresult forward_936(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 752, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 752, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 753, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11686,7 +11880,7 @@ static CUresult forward_938(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 753, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 753, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 754, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11710,7 +11904,7 @@ static CUresult forward_940(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 754, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 752, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 755, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11722,7 +11916,7 @@ static CUresult forward_941(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 755, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 755, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 756, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11746,7 +11940,7 @@ static CUresult forward_943(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 756, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 756, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 757, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11770,7 +11964,7 @@ static CUresult forward_945(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 757, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 755, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 758, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11782,7 +11976,7 @@ static CUresult forward_946(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 758, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 758, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 759, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11806,7 +12000,7 @@ static CUresult forward_948(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 759, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 759, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 760, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11830,7 +12024,7 @@ static CUresult forward_950(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 760, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 758, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 761, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11842,7 +12036,7 @@ static CUresult forward_951(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 761, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 761, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 762, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11866,7 +12060,7 @@ static CUresult forward_953(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 762, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 762, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 763, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11890,7 +12084,7 @@ static CUresult forward_955(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 763, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 761, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 764, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11954,7 +12148,7 @@ static CUresult forward_960(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 766, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 766, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 767, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -11978,7 +12172,7 @@ static CUresult forward_962(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 767, e, 0), {0, 81, 9, 1}}, .b = {at(c, 767, e, 0), {0, 81, 1, 9}}, .y = {at(c, 768, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12002,7 +12196,7 @@ static CUresult forward_964(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 766, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 768, e, 0), {0, 81, 9, 1}}, .y = {at(c, 769, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12014,7 +12208,7 @@ static CUresult forward_965(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 769, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 769, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 770, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12038,7 +12232,7 @@ static CUresult forward_967(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 770, e, 0), {0, 81, 9, 1}}, .b = {at(c, 770, e, 0), {0, 81, 1, 9}}, .y = {at(c, 771, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12062,7 +12256,7 @@ static CUresult forward_969(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 769, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 771, e, 0), {0, 81, 9, 1}}, .y = {at(c, 772, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12074,7 +12268,7 @@ static CUresult forward_970(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 772, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 772, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 773, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12098,7 +12292,7 @@ static CUresult forward_972(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 773, e, 0), {0, 81, 9, 1}}, .b = {at(c, 773, e, 0), {0, 81, 1, 9}}, .y = {at(c, 774, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12122,7 +12316,7 @@ static CUresult forward_974(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 772, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 774, e, 0), {0, 81, 9, 1}}, .y = {at(c, 775, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12134,7 +12328,7 @@ static CUresult forward_975(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 775, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 775, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 776, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12158,7 +12352,7 @@ static CUresult forward_977(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 776, e, 0), {0, 81, 9, 1}}, .b = {at(c, 776, e, 0), {0, 81, 1, 9}}, .y = {at(c, 777, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12182,7 +12376,7 @@ static CUresult forward_979(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 775, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 777, e, 0), {0, 81, 9, 1}}, .y = {at(c, 778, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12194,7 +12388,7 @@ static CUresult forward_980(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 778, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 778, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 779, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12218,7 +12412,7 @@ static CUresult forward_982(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 779, e, 0), {0, 81, 9, 1}}, .b = {at(c, 779, e, 0), {0, 81, 1, 9}}, .y = {at(c, 780, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12242,7 +12436,7 @@ static CUresult forward_984(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 778, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 780, e, 0), {0, 81, 9, 1}}, .y = {at(c, 781, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12306,7 +12500,7 @@ static CUresult forward_989(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 783, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 783, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 784, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12330,7 +12524,7 @@ static CUresult forward_991(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 784, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 784, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 785, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12354,7 +12548,7 @@ static CUresult forward_993(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 783, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 785, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 786, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12366,7 +12560,7 @@ static CUresult forward_994(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 786, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 786, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 787, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12390,7 +12584,7 @@ static CUresult forward_996(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 787, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 787, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 788, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12414,7 +12608,7 @@ static CUresult forward_998(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 786, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 788, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 789, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12426,7 +12620,7 @@ static CUresult forward_999(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 789, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 789, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 790, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12450,7 +12644,7 @@ static CUresult forward_1001(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 790, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 790, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 791, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12474,7 +12668,7 @@ static CUresult forward_1003(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 789, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 791, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 792, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12486,7 +12680,7 @@ static CUresult forward_1004(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 792, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 792, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 793, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12510,7 +12704,7 @@ static CUresult forward_1006(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 793, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 793, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 794, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12534,7 +12728,7 @@ static CUresult forward_1008(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 792, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 794, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 795, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12546,7 +12740,7 @@ static CUresult forward_1009(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 795, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 795, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 796, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12570,7 +12764,7 @@ static CUresult forward_1011(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 796, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 796, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 797, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12594,7 +12788,7 @@ static CUresult forward_1013(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 795, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 797, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 798, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12658,7 +12852,7 @@ static CUresult forward_1018(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 800, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 800, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 801, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12682,7 +12876,7 @@ static CUresult forward_1020(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 801, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 801, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 802, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12706,7 +12900,7 @@ static CUresult forward_1022(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 802, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 800, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 803, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12718,7 +12912,7 @@ static CUresult forward_1023(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 803, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 803, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 804, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12742,7 +12936,7 @@ static CUresult forward_1025(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 804, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 804, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 805, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12766,7 +12960,7 @@ static CUresult forward_1027(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 805, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 803, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 806, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12778,7 +12972,7 @@ static CUresult forward_1028(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 806, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 806, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 807, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12802,7 +12996,7 @@ static CUresult forward_1030(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 807, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 807, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 808, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12826,7 +13020,7 @@ static CUresult forward_1032(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 808, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 806, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 809, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12838,7 +13032,7 @@ static CUresult forward_1033(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 809, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 809, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 810, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12862,7 +13056,7 @@ static CUresult forward_1035(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 810, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 810, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 811, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12886,7 +13080,7 @@ static CUresult forward_1037(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 811, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 809, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 812, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12898,7 +13092,7 @@ static CUresult forward_1038(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 812, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 812, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 813, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12922,7 +13116,7 @@ static CUresult forward_1040(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 813, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 813, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 814, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -12946,7 +13140,7 @@ static CUresult forward_1042(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 814, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 812, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 815, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13010,7 +13204,7 @@ static CUresult forward_1047(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 817, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 817, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 818, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13034,7 +13228,7 @@ static CUresult forward_1049(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 818, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 818, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 819, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13058,7 +13252,7 @@ static CUresult forward_1051(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 819, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 817, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 820, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13070,7 +13264,7 @@ static CUresult forward_1052(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 820, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 820, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 821, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13094,7 +13288,7 @@ static CUresult forward_1054(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 821, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 821, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 822, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13118,7 +13312,7 @@ static CUresult forward_1056(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 822, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 820, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 823, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13130,7 +13324,7 @@ static CUresult forward_1057(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 823, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 823, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 824, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13154,7 +13348,7 @@ static CUresult forward_1059(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 824, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 824, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 825, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13178,7 +13372,7 @@ static CUresult forward_1061(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 825, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 823, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 826, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13190,7 +13384,7 @@ static CUresult forward_1062(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 826, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 826, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 827, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13214,7 +13408,7 @@ static CUresult forward_1064(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 827, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 827, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 828, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13238,7 +13432,7 @@ static CUresult forward_1066(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 828, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 826, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 829, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13250,7 +13444,7 @@ static CUresult forward_1067(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 829, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 829, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 830, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13274,7 +13468,7 @@ static CUresult forward_1069(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 830, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 830, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 831, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13298,7 +13492,7 @@ static CUresult forward_1071(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 831, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 829, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 832, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13362,7 +13556,7 @@ static CUresult forward_1076(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 834, e, 0), {0, 0, 256, 1}}, .b = {at(c, 834, e, 0), {0, 0, 1, 256}}, .y = {at(c, 835, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13386,7 +13580,7 @@ static CUresult forward_1078(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 835, e, 0), {0, 0, 128, 1}}, .b = {at(c, 835, e, 0), {0, 0, 1, 128}}, .y = {at(c, 836, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13410,7 +13604,7 @@ static CUresult forward_1080(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 836, e, 0), {0, 0, 128, 1}}, .b = {at(c, 834, e, 0), {0, 0, 256, 1}}, .y = {at(c, 837, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13422,7 +13616,7 @@ static CUresult forward_1081(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 837, e, 0), {0, 0, 256, 1}}, .b = {at(c, 837, e, 0), {0, 0, 1, 256}}, .y = {at(c, 838, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13446,7 +13640,7 @@ static CUresult forward_1083(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 838, e, 0), {0, 0, 128, 1}}, .b = {at(c, 838, e, 0), {0, 0, 1, 128}}, .y = {at(c, 839, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13470,7 +13664,7 @@ static CUresult forward_1085(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 839, e, 0), {0, 0, 128, 1}}, .b = {at(c, 837, e, 0), {0, 0, 256, 1}}, .y = {at(c, 840, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13482,7 +13676,7 @@ static CUresult forward_1086(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 840, e, 0), {0, 0, 256, 1}}, .b = {at(c, 840, e, 0), {0, 0, 1, 256}}, .y = {at(c, 841, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13506,7 +13700,7 @@ static CUresult forward_1088(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 841, e, 0), {0, 0, 128, 1}}, .b = {at(c, 841, e, 0), {0, 0, 1, 128}}, .y = {at(c, 842, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13530,7 +13724,7 @@ static CUresult forward_1090(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 842, e, 0), {0, 0, 128, 1}}, .b = {at(c, 840, e, 0), {0, 0, 256, 1}}, .y = {at(c, 843, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13542,7 +13736,7 @@ static CUresult forward_1091(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 843, e, 0), {0, 0, 256, 1}}, .b = {at(c, 843, e, 0), {0, 0, 1, 256}}, .y = {at(c, 844, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13566,7 +13760,7 @@ static CUresult forward_1093(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 844, e, 0), {0, 0, 128, 1}}, .b = {at(c, 844, e, 0), {0, 0, 1, 128}}, .y = {at(c, 845, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13590,7 +13784,7 @@ static CUresult forward_1095(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 845, e, 0), {0, 0, 128, 1}}, .b = {at(c, 843, e, 0), {0, 0, 256, 1}}, .y = {at(c, 846, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13602,7 +13796,7 @@ static CUresult forward_1096(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 846, e, 0), {0, 0, 256, 1}}, .b = {at(c, 846, e, 0), {0, 0, 1, 256}}, .y = {at(c, 847, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13626,7 +13820,7 @@ static CUresult forward_1098(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 847, e, 0), {0, 0, 128, 1}}, .b = {at(c, 847, e, 0), {0, 0, 1, 128}}, .y = {at(c, 848, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13650,7 +13844,7 @@ static CUresult forward_1100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 848, e, 0), {0, 0, 128, 1}}, .b = {at(c, 846, e, 0), {0, 0, 256, 1}}, .y = {at(c, 849, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13714,7 +13908,7 @@ static CUresult forward_1105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 851, e, 0), {0, 0, 576, 1}}, .b = {at(c, 851, e, 0), {0, 0, 1, 576}}, .y = {at(c, 852, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13738,7 +13932,7 @@ static CUresult forward_1107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 852, e, 0), {0, 0, 128, 1}}, .b = {at(c, 852, e, 0), {0, 0, 1, 128}}, .y = {at(c, 853, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13762,7 +13956,7 @@ static CUresult forward_1109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 853, e, 0), {0, 0, 128, 1}}, .b = {at(c, 851, e, 0), {0, 0, 576, 1}}, .y = {at(c, 854, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13774,7 +13968,7 @@ static CUresult forward_1110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 854, e, 0), {0, 0, 576, 1}}, .b = {at(c, 854, e, 0), {0, 0, 1, 576}}, .y = {at(c, 855, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13798,7 +13992,7 @@ static CUresult forward_1112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 855, e, 0), {0, 0, 128, 1}}, .b = {at(c, 855, e, 0), {0, 0, 1, 128}}, .y = {at(c, 856, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13822,7 +14016,7 @@ static CUresult forward_1114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 856, e, 0), {0, 0, 128, 1}}, .b = {at(c, 854, e, 0), {0, 0, 576, 1}}, .y = {at(c, 857, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13834,7 +14028,7 @@ static CUresult forward_1115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 857, e, 0), {0, 0, 576, 1}}, .b = {at(c, 857, e, 0), {0, 0, 1, 576}}, .y = {at(c, 858, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13858,7 +14052,7 @@ static CUresult forward_1117(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 858, e, 0), {0, 0, 128, 1}}, .b = {at(c, 858, e, 0), {0, 0, 1, 128}}, .y = {at(c, 859, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13882,7 +14076,7 @@ static CUresult forward_1119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 859, e, 0), {0, 0, 128, 1}}, .b = {at(c, 857, e, 0), {0, 0, 576, 1}}, .y = {at(c, 860, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13894,7 +14088,7 @@ static CUresult forward_1120(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 860, e, 0), {0, 0, 576, 1}}, .b = {at(c, 860, e, 0), {0, 0, 1, 576}}, .y = {at(c, 861, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13918,7 +14112,7 @@ static CUresult forward_1122(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 861, e, 0), {0, 0, 128, 1}}, .b = {at(c, 861, e, 0), {0, 0, 1, 128}}, .y = {at(c, 862, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13942,7 +14136,7 @@ static CUresult forward_1124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 862, e, 0), {0, 0, 128, 1}}, .b = {at(c, 860, e, 0), {0, 0, 576, 1}}, .y = {at(c, 863, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13954,7 +14148,7 @@ static CUresult forward_1125(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 863, e, 0), {0, 0, 576, 1}}, .b = {at(c, 863, e, 0), {0, 0, 1, 576}}, .y = {at(c, 864, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13978,7 +14172,7 @@ static CUresult forward_1127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 864, e, 0), {0, 0, 128, 1}}, .b = {at(c, 864, e, 0), {0, 0, 1, 128}}, .y = {at(c, 865, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14002,7 +14196,7 @@ static CUresult forward_1129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 865, e, 0), {0, 0, 128, 1}}, .b = {at(c, 863, e, 0), {0, 0, 576, 1}}, .y = {at(c, 866, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -18470,71 +18664,6 @@ static const struct reprise_program programs[] = {
     {NULL, 0, 0},
 };
 
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, ceiling(16, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(4096, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(4096, 4096) * 7 * 4);
-    bytes = larger(bytes, ceiling(441, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(576, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(73728, 4096) * 1 * 4);
-    break;
-  case 1:
-    bytes = larger(bytes, ceiling(1152, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(1536, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(32768, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(84, 4096) * 4 * 4);
-    break;
-  case 2:
-    bytes = larger(bytes, ceiling(1344, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(144, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(32, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(36864, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(5376, 4096) * 4 * 4);
-    break;
-  case 3:
-    bytes = larger(bytes, ceiling(1152, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(168, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(2304, 4096) * 8 * 4);
-    bytes = larger(bytes, ceiling(288, 4096) * 8 * 4);
-    bytes = larger(bytes, ceiling(576, 4096) * 10 * 4);
-    break;
-  case 4:
-    bytes = larger(bytes, ceiling(12288, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(16384, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(1764, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(2048, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(256, 4096) * 7 * 4);
-    bytes = larger(bytes, ceiling(64, 4096) * 2 * 4);
-    break;
-  case 5:
-    bytes = larger(bytes, ceiling(189, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(216, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(378, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(8192, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(8192, 4096) * 5 * 4);
-    break;
-  case 6:
-    bytes = larger(bytes, ceiling(1024, 4096) * 5 * 4);
-    bytes = larger(bytes, ceiling(24576, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(6144, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(64, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(9216, 4096) * 10 * 4);
-    break;
-  case 7:
-    bytes = larger(bytes, ceiling(3072, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(512, 4096) * 10 * 4);
-    bytes = larger(bytes, ceiling(768, 4096) * 1 * 4);
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
-
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
   (void)n, (void)h, (void)w;
@@ -18600,6 +18729,7 @@ const struct reprise_stage reprise_obb_51d92c48_optimizer_stage = {
     .programs = 3,
     .packed = 0,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

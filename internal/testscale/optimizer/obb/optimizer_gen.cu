@@ -46,6 +46,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -54,10 +62,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -122,9 +137,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -248,9 +265,28 @@ __device__ __forceinline__ unsigned short float_to_bfloat(float x) {
   return bits;
 }
 
+// Two at once, the second in the upper half.
+__device__ __forceinline__ uint32_t floats_to_halves(float low, float high) {
+  uint32_t bits;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+  return bits;
+}
+
+__device__ __forceinline__ uint32_t floats_to_bfloats(float low, float high) {
+  uint32_t bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+  return bits;
+}
+
 __device__ __forceinline__ float shuffle_xor(float x, int lanes) {
   float r;
   asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=f"(r) : "f"(x), "r"(lanes));
+  return r;
+}
+
+__device__ __forceinline__ uint32_t shuffle_xor(uint32_t x, int lanes) {
+  uint32_t r;
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(r) : "r"(x), "r"(lanes));
   return r;
 }
 
@@ -277,6 +313,20 @@ __device__ __forceinline__ float power_of_two(float x) {
 __device__ __forceinline__ float reciprocal(float x) {
   float r;
   asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
+// The same two where numbers below 2^-126, operands and results, count as zero.
+// Without that, they take three and four instructions more.
+__device__ __forceinline__ float flushed_power_of_two(float x) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
+__device__ __forceinline__ float flushed_reciprocal(float x) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }
 
@@ -324,16 +374,36 @@ struct storage<float> {
 template <>
 struct storage<fp16> {
   static __device__ __forceinline__ fp16 round(float x) { return {float_to_half(x)}; }
+  static __device__ __forceinline__ uint32_t pair(float low, float high) { return floats_to_halves(low, high); }
+  static __device__ __forceinline__ void unpair(float &low, float &high, uint32_t word) {
+    low = half_to_float((unsigned short)(word));
+    high = half_to_float((unsigned short)(word >> 16));
+  }
 };
 template <>
 struct storage<bf16> {
   static __device__ __forceinline__ bf16 round(float x) { return {float_to_bfloat(x)}; }
+  static __device__ __forceinline__ uint32_t pair(float low, float high) { return floats_to_bfloats(low, high); }
+  static __device__ __forceinline__ void unpair(float &low, float &high, uint32_t word) {
+    low = float_from_bits(word << 16);
+    high = float_from_bits(word & 0xffff0000u);
+  }
 };
 
 // V neighbours in memory, moved by as few instructions as their alignment allows.
-template <class T, int V>
+template <class T, int V, bool Paired = sizeof(T) == 2 && V % 2 == 0>
 struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) group {
   T element[V];
+};
+
+// 16-bit neighbours are also words of two, the form in which they are converted:
+// one by one, a pair would take three more instructions each way.
+template <class T, int V>
+struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) group<T, V, true> {
+  union {
+    uint32_t word[V / 2];
+    T element[V];
+  };
 };
 
 // A group as it lies in memory. Kernels that want several groups on their way
@@ -343,9 +413,15 @@ __device__ __forceinline__ group<T, V> fetch(const T *from) { return *reinterpre
 
 template <int V, class T>
 __device__ __forceinline__ void widen(float (&out)[V], const group<T, V> &g) {
+  if constexpr (sizeof(T) == 2 && V % 2 == 0) {
 #pragma unroll
-  for (int i = 0; i < V; i++)
-    out[i] = to_float(g.element[i]);
+    for (int i = 0; i < V; i += 2)
+      storage<T>::unpair(out[i], out[i + 1], g.word[i / 2]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      out[i] = to_float(g.element[i]);
+  }
 }
 
 template <int V, class T>
@@ -382,9 +458,15 @@ __device__ __forceinline__ group<T, V> fetch_channels(const T *from, int channel
 template <class T, int V>
 __device__ __forceinline__ group<T, V> narrow(const float (&in)[V]) {
   group<T, V> g;
+  if constexpr (sizeof(T) == 2 && V % 2 == 0) {
 #pragma unroll
-  for (int i = 0; i < V; i++)
-    g.element[i] = storage<T>::round(in[i]);
+    for (int i = 0; i < V; i += 2)
+      g.word[i / 2] = storage<T>::pair(in[i], in[i + 1]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      g.element[i] = storage<T>::round(in[i]);
+  }
   return g;
 }
 
@@ -524,8 +606,18 @@ __device__ __forceinline__ float tangent_of(float x) {
 
 // The same for a result that is stored in 16 bits: two special functions with
 // a relative error below 2^-18, where 16 bits hold 11 digits at most, in place
-// of an exact division.
-__device__ __forceinline__ float sigmoid_16(float x) { return reciprocal(0x1p+0f + power_of_two(x * -0x1.715476p+0f)); }
+// of an exact division. Below 2^-126 it is zero.
+__device__ __forceinline__ float sigmoid_16(float x) { return flushed_reciprocal(0x1p+0f + flushed_power_of_two(x * -0x1.715476p+0f)); }
+
+// exp(x) for a result of T that is at most 1: in 16 bits one special function,
+// with a relative error below 2^-16.
+template <class T>
+__device__ __forceinline__ float exponential_for(float x) {
+  if constexpr (sizeof(T) == 2)
+    return flushed_power_of_two(x * 0x1.715476p+0f);
+  else
+    return exponential(x);
+}
 
 template <class T>
 __device__ __forceinline__ float sigmoid_for(float x) {
@@ -653,13 +745,16 @@ __device__ __forceinline__ void elementwise(const reprise_elementwise_arguments 
 // Batch normalisation as an element-by-element pass: forward with activation
 // and residual, and the gradient once its two sums are known.
 //
-// Tiling: a thread owns V channels of four consecutive rows (pixels), so that
-// coefficients are read once for 4*V elements and four loads a tensor are on
-// their way at once. 256 threads a block.
+// Tiling: a thread owns V channels of Rows rows (pixels), so that coefficients
+// are read once for Rows*V elements and Rows loads a tensor are on their way at
+// once. Lanes of channels are neighbours, then come neighbouring rows; a thread
+// goes on by as many rows as a block has beside each other. Threads beyond the
+// last whole row of a block have no part.
+// Grid: (row tiles, channel sets). Block: 256 threads.
 
 namespace reprise {
 
-constexpr int rows_a_thread = 4;
+constexpr int normalize_threads = 256;
 
 // V coefficients from channel on, of C. Maps may be padded so that the last
 // group reaches beyond the channels; vectors of coefficients are not.
@@ -693,100 +788,127 @@ struct coefficients {
   __device__ __forceinline__ float apply(float xhat, int i) const { return fused_multiply_add(xhat, scale[i], shift[i]); }
 };
 
-// The part of a thread: V channels of rows_a_thread rows, as far as they exist.
-template <class Index, int C, int V>
+// The part of a thread: V channels of Rows rows, as far as they exist.
+template <class Index, int C, int V, int Rows>
 struct channel_part {
-  static constexpr int groups = (C + V - 1) / V;
+  static constexpr int groups = (C + V - 1) / V, lanes = groups < normalize_threads ? groups : normalize_threads, together = normalize_threads / lanes;
   Index rows, first;
   int channel;
+  bool has;
 
   __device__ __forceinline__ explicit channel_part(const reprise_channel_arguments &p) {
     rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
-    const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
-    first = item / groups * rows_a_thread;
-    channel = int(item % groups) * V;
+    first = Index(blockIdx.x) * (Rows * together) + threadIdx.x / lanes;
+    channel = int(blockIdx.y * lanes + threadIdx.x % lanes) * V;
+    has = threadIdx.x < lanes * together && channel < C && first < rows;
   }
 
-  __device__ __forceinline__ bool exists(int r) const { return first + Index(r) < rows; }
+  __device__ __forceinline__ Index row(int r) const { return first + Index(r) * together; }
+  __device__ __forceinline__ bool exists(int r) const { return row(r) < rows; }
 
   template <int Rank>
-  __device__ __forceinline__ Index offset(int r, const reprise_channel_arguments &p, const reprise_tensor &t) const {
-    return row_offset<Index, Rank>(first + Index(r), p.extent, t.stride) + inner_offset<V>(Index(channel), t.stride);
+  __device__ __forceinline__ Index offset(Index row, const reprise_channel_arguments &p, const reprise_tensor &t) const {
+    return row_offset<Index, Rank>(row, p.extent, t.stride) + inner_offset<V>(Index(channel), t.stride);
   }
 
-  // Starts the loads of all rows; what does not exist stays undefined.
+  // Starts the loads of all rows. The last row takes the place of those that do
+  // not exist: a load under a condition would wait for its turn.
   template <int Rank, class T>
-  __device__ __forceinline__ void fetch_rows(group<T, V> (&to)[rows_a_thread], const reprise_channel_arguments &p, const reprise_tensor &t) const {
+  __device__ __forceinline__ void fetch_rows(group<T, V> (&to)[Rows], const reprise_channel_arguments &p, const reprise_tensor &t) const {
 #pragma unroll
-    for (int r = 0; r < rows_a_thread; r++)
-      if (exists(r))
-        to[r] = fetch_channels<C, V>(pointer<const T>(t.data) + offset<Rank>(r, p, t), channel);
+    for (int r = 0; r < Rows; r++)
+      to[r] = fetch_channels<C, V>(pointer<const T>(t.data) + offset<Rank>(smaller(row(r), rows - 1), p, t), channel);
+  }
+
+  template <int Rank, class T>
+  __device__ __forceinline__ void store_row(int r, const float (&from)[V], const reprise_channel_arguments &p, const reprise_tensor &t) const {
+    if (exists(r))
+      store<V>(pointer<T>(t.data) + offset<Rank>(row(r), p, t), from);
+  }
+};
+
+// The coefficients as passes over a map use them: xhat * scale + shift is
+// (x - mean) * factor + shift.
+template <int C, int V>
+struct folded {
+  float mean[V], factor[V], shift[V];
+
+  __device__ __forceinline__ explicit folded(const coefficients<C, V> &k) {
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      mean[i] = k.mean[i];
+      factor[i] = k.rstd[i] * k.scale[i];
+      shift[i] = k.shift[i];
+    }
   }
 };
 
 // y = act(xhat * scale + shift) + residual, which travels in the place of dy.
-template <int A, uint32_t Slope, bool Residual, class Index, int Rank, int C, int V, class X, class R, class Y>
+template <int A, uint32_t Slope, bool Residual, class Index, int Rank, int C, int V, int Rows, class X, class R, class Y>
 __device__ __forceinline__ void normalize(const reprise_channel_arguments &p) {
-  const channel_part<Index, C, V> part(p);
-  if (!part.exists(0))
+  const channel_part<Index, C, V, Rows> part(p);
+  if (!part.has)
     return;
-  group<X, V> xs[rows_a_thread];
-  group<R, V> residuals[rows_a_thread];
+  group<X, V> xs[Rows];
+  group<R, V> residuals[Rows];
   part.template fetch_rows<Rank>(xs, p, p.x);
   if constexpr (Residual)
     part.template fetch_rows<Rank>(residuals, p, p.dy);
-  const coefficients<C, V> k(p, part.channel);
+  const folded<C, V> k{coefficients<C, V>(p, part.channel)};
 #pragma unroll
-  for (int r = 0; r < rows_a_thread; r++) {
-    if (!part.exists(r))
-      break;
+  for (int r = 0; r < Rows; r++) {
     float x[V], y[V], residual[V] = {};
     widen<V>(x, xs[r]);
     if constexpr (Residual)
       widen<V>(residual, residuals[r]);
 #pragma unroll
     for (int i = 0; i < V; i++) {
-      const float z = activate<A, Slope, X>(k.apply(k.hat(x[i], i), i));
+      const float z = activate<A, Slope, X>(fused_multiply_add(x[i] - k.mean[i], k.factor[i], k.shift[i]));
       y[i] = Residual ? z + residual[i] : z;
     }
-    store<V>(pointer<Y>(p.y.data) + part.template offset<Rank>(r, p, p.y), y);
+    part.template store_row<Rank, Y>(r, y, p, p.y);
   }
 }
 
 // dx = scale*rstd * (g - dshift/M - xhat*dscale/M), g the gradient before the activation.
-template <int A, uint32_t Slope, bool Accumulate, class Index, int Rank, int C, int V, class DY, class X, class DX>
+template <int A, uint32_t Slope, bool Accumulate, class Index, int Rank, int C, int V, int Rows, class DY, class X, class DX>
 __device__ __forceinline__ void normalize_gradient(const reprise_channel_arguments &p) {
-  const channel_part<Index, C, V> part(p);
-  if (!part.exists(0))
+  const channel_part<Index, C, V, Rows> part(p);
+  if (!part.has)
     return;
-  group<X, V> xs[rows_a_thread];
-  group<DY, V> dys[rows_a_thread];
+  group<X, V> xs[Rows];
+  group<DY, V> dys[Rows];
+  group<DX, V> before[Rows];
   part.template fetch_rows<Rank>(xs, p, p.x);
   part.template fetch_rows<Rank>(dys, p, p.dy);
+  if constexpr (Accumulate)
+    part.template fetch_rows<Rank>(before, p, p.y);
   const coefficients<C, V> k(p, part.channel);
+  const folded<C, V> f(k);
+  float slope[V], level[V]; // of what the sums take away, over x - mean
+  load_coefficients<C>(slope, p.dscale, part.channel);
+  load_coefficients<C>(level, p.dshift, part.channel);
   const float share = divide(0x1p+0f, float(part.rows));
-  float dscale[V], dshift[V];
-  load_coefficients<C>(dscale, p.dscale, part.channel);
-  load_coefficients<C>(dshift, p.dshift, part.channel);
 #pragma unroll
-  for (int r = 0; r < rows_a_thread; r++) {
-    if (!part.exists(r))
-      break;
-    float x[V], dy[V], dx[V];
+  for (int i = 0; i < V; i++) {
+    slope[i] *= k.rstd[i] * share;
+    level[i] *= share;
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; r++) {
+    float x[V], dy[V], dx[V] = {};
     widen<V>(x, xs[r]);
     widen<V>(dy, dys[r]);
-    DX *to = pointer<DX>(p.y.data) + part.template offset<Rank>(r, p, p.y);
     if constexpr (Accumulate)
-      widen<V>(dx, fetch_channels<C, V>(static_cast<const DX *>(to), part.channel));
+      widen<V>(dx, before[r]);
 #pragma unroll
     for (int i = 0; i < V; i++) {
-      const float xhat = k.hat(x[i], i);
-      const float g = dy[i] * activate_derivative<A, Slope, X>(k.apply(xhat, i));
-      const float centred = g - (dshift[i] + xhat * dscale[i]) * share;
-      const float value = k.scale[i] * k.rstd[i] * centred;
-      dx[i] = Accumulate ? dx[i] + value : value;
+      const float deviation = x[i] - f.mean[i];
+      const float g = dy[i] * activate_derivative<A, Slope, X>(fused_multiply_add(deviation, f.factor[i], f.shift[i]));
+      const float centred = fused_multiply_add(-deviation, slope[i], g - level[i]);
+      dx[i] = Accumulate ? fused_multiply_add(f.factor[i], centred, dx[i]) : f.factor[i] * centred;
     }
-    store<V>(to, dx);
+    part.template store_row<Rank, DX>(r, dx, p, p.y);
   }
 }
 
@@ -814,7 +936,7 @@ struct one_sum {
   __device__ __forceinline__ one_sum from(int lanes) const { return {shuffle_xor(a, lanes)}; }
 };
 
-struct two_sums {
+struct alignas(8) two_sums {
   float a, b;
   __device__ __forceinline__ void merge(const two_sums &o) {
     a += o.a;
@@ -825,8 +947,8 @@ struct two_sums {
 
 // Count, mean and sum of squared deviations of a set. Merging two sets keeps
 // the digits that a sum of squares would lose when |mean| is far above the
-// deviation (Chan, Golub and LeVeque, 1979).
-struct moments {
+// deviation (Chan, Golub and LeVeque, 1979). It is moved as a whole, 16 bytes.
+struct alignas(16) moments {
   float count, mean, squares;
   __device__ __forceinline__ void merge(const moments &o) {
     const float total = count + o.count;
@@ -870,31 +992,33 @@ __device__ __forceinline__ Part merge_rows(Part (&part)[V], Part *shared) {
   return total;
 }
 
-// Pass 2 reads the partial results [row][C] of eight channels with 32 row lanes.
-template <int C, class Part>
-__device__ __forceinline__ void load_partial(Part (&part)[finish_rows], uint64_t partial, int rows) {
-  const int channel = blockIdx.x * finish_channels + threadIdx.x % finish_channels;
+// Pass 2 reads the partial results [row][channel] of eight channels with 32 row
+// lanes. How many channels there are is an argument, the last extent, so that one
+// kernel serves all layers.
+template <class Part>
+__device__ __forceinline__ void load_partial(Part (&part)[finish_rows], const reprise_channel_arguments &p) {
+  const int channels = int(p.extent[3]), channel = blockIdx.x * finish_channels + threadIdx.x % finish_channels;
 #pragma unroll
   for (int i = 0; i < finish_rows; i++) {
     const int row = threadIdx.x / finish_channels + i * finish_lanes;
     part[i] = Part{};
-    if (row < rows && channel < C)
-      part[i] = pointer<const Part>(partial)[row * C + channel];
+    if (row < p.rows && channel < channels)
+      part[i] = pointer<const Part>(p.partial)[row * channels + channel];
   }
 }
 
 // The sum of the partial results of a channel, for the threads where it is true.
-template <int C, class Part>
-__device__ __forceinline__ bool finish(Part &total, uint64_t partial, int rows, int &channel) {
+template <class Part>
+__device__ __forceinline__ bool finish(Part &total, const reprise_channel_arguments &p, int &channel) {
   __shared__ Part shared[reduce_warps * finish_channels];
   Part part[finish_rows], sum[1] = {};
-  load_partial<C>(part, partial, rows);
+  load_partial(part, p);
 #pragma unroll
   for (int i = 0; i < finish_rows; i++)
     sum[0].merge(part[i]);
   total = merge_rows<finish_channels>(sum, shared);
   channel = blockIdx.x * finish_channels + threadIdx.x;
-  return threadIdx.x < finish_channels && channel < C;
+  return threadIdx.x < finish_channels && channel < int(p.extent[3]);
 }
 
 // Leaves the result of each of a block's channels in its row of [block][C].
@@ -925,11 +1049,11 @@ __device__ __forceinline__ void channel_sum_partial(const reprise_channel_argume
 }
 
 // Pass 2; the sum goes to dshift.
-template <int C, bool Accumulate>
+template <bool Accumulate>
 __device__ __forceinline__ void channel_sum_finish(const reprise_channel_arguments &p) {
   one_sum total;
   int channel;
-  if (finish<C>(total, p.partial, p.rows, channel)) {
+  if (finish(total, p, channel)) {
     float *to = pointer<float>(p.dshift) + channel;
     *to = Accumulate ? *to + total.a : total.a;
   }
@@ -945,6 +1069,9 @@ __device__ __forceinline__ void channel_sum_finish(const reprise_channel_argumen
 // threads of a channel merge through shared memory, in order, and the block
 // leaves one row of partial results, which the finishing kernel of the reduction
 // merges (see reduce.cuh).
+//
+// Threads of a block that can agree on where a channel's values are counted from
+// use `tiled`, whose sums merge by plain additions; others use `of`.
 
 namespace reprise {
 
@@ -962,8 +1089,21 @@ struct no_sums {
     using part = one_sum;
     using coefficients = no_coefficients;
     __device__ __forceinline__ void take(const float (&)[V], const group<below, V> &, const no_coefficients &) {}
+    __device__ __forceinline__ void follow(const float (&)[V], const group<below, V> &, const no_coefficients &) {}
     __device__ __forceinline__ part result(int) const { return {}; }
     static __device__ __forceinline__ void start(const reprise_convolution_arguments &) {}
+  };
+
+  template <int C, int V, class Y>
+  struct tiled : of<C, V, Y> {
+    __device__ __forceinline__ void begin(const float (&)[V]) {}
+    template <int Lanes>
+    __device__ __forceinline__ void begin_warp(const float (&)[V]) {}
+    __device__ __forceinline__ two_sums result(int) const { return {}; }
+    __device__ __forceinline__ float counted() const { return 0x0p+0f; }
+    template <int N>
+    __device__ __forceinline__ void leave_first(float *) const {}
+    static __device__ __forceinline__ one_sum whole(const two_sums &, float, float) { return {}; }
   };
 };
 
@@ -979,11 +1119,18 @@ struct statistics_sums {
     using coefficients = no_coefficients;
     float first[V] = {}, sum[V] = {}, squares[V] = {}, count = 0x0p+0f;
 
-    __device__ __forceinline__ void take(const float (&y)[V], const group<below, V> &, const no_coefficients &) {
+    __device__ __forceinline__ void take(const float (&y)[V], const group<below, V> &at, const no_coefficients &none) {
 #pragma unroll
-      for (int i = 0; i < V; i++) {
+      for (int i = 0; i < V; i++)
         if (count == 0x0p+0f)
           first[i] = y[i];
+      follow(y, at, none);
+    }
+
+    // The same for values that are not the first.
+    __device__ __forceinline__ void follow(const float (&y)[V], const group<below, V> &, const no_coefficients &) {
+#pragma unroll
+      for (int i = 0; i < V; i++) {
         const float d = y[i] - first[i];
         sum[i] += d;
         squares[i] = fused_multiply_add(d, d, squares[i]);
@@ -1001,6 +1148,70 @@ struct statistics_sums {
       if (blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0 && threadIdx.x == 0)
         *pointer<int64_t>(p.batches) += 1;
     }
+  };
+
+  // The same for threads of a block that count from one value, that of the
+  // block's first pixel.
+  template <int C, int V, class Y>
+  struct tiled {
+    static constexpr bool wanted = true, reads_below = false;
+    using below = Y;
+    using part = moments;
+    using coefficients = no_coefficients;
+    float first[V], sum[V] = {}, squares[V] = {}, count = 0x0p+0f;
+    bool begun = false;
+
+    __device__ __forceinline__ void begin(const float (&y)[V]) {
+      if (begun)
+        return;
+      begun = true;
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        first[i] = y[i];
+    }
+
+    // The value is that of the warp's first Lanes lanes, for lanes as far apart.
+    template <int Lanes>
+    __device__ __forceinline__ void begin_warp(const float (&y)[V]) {
+      if (begun)
+        return;
+      begin(y);
+#pragma unroll
+      for (int lanes = Lanes; lanes < 32; lanes *= 2)
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+          const float lower = shuffle_xor(first[i], lanes);
+          first[i] = (threadIdx.x & lanes) != 0 ? lower : first[i];
+        }
+    }
+
+    __device__ __forceinline__ void take(const float (&y)[V], const group<below, V> &, const no_coefficients &) {
+#pragma unroll
+      for (int i = 0; i < V; i++) {
+        const float d = y[i] - first[i];
+        sum[i] += d;
+        squares[i] = fused_multiply_add(d, d, squares[i]);
+      }
+      count += 0x1p+0f;
+    }
+
+    __device__ __forceinline__ two_sums result(int i) const { return {sum[i], squares[i]}; }
+    __device__ __forceinline__ float counted() const { return count; }
+    template <int N>
+    __device__ __forceinline__ void leave_first(float *to) const {
+#pragma unroll
+      for (int i = 0; i < N; i++)
+        to[i] = first[i];
+    }
+
+    // What all threads of a channel have met.
+    static __device__ __forceinline__ moments whole(const two_sums &total, float count, float first) {
+      if (count == 0x0p+0f)
+        return {};
+      const float mean = divide(total.a, count);
+      return {count, first + mean, fused_multiply_add(-total.a, mean, total.b)};
+    }
+    static __device__ __forceinline__ void start(const reprise_convolution_arguments &p) { of<C, V, Y>::start(p); }
   };
 };
 
@@ -1027,8 +1238,21 @@ struct gradient_sums {
       }
     }
 
+    __device__ __forceinline__ void follow(const float (&dy)[V], const group<X, V> &at, const coefficients &k) { take(dy, at, k); }
+
     __device__ __forceinline__ two_sums result(int i) const { return sum[i]; }
     static __device__ __forceinline__ void start(const reprise_convolution_arguments &) {}
+  };
+
+  template <int C, int V, class Y>
+  struct tiled : of<C, V, Y> {
+    __device__ __forceinline__ void begin(const float (&)[V]) {}
+    template <int Lanes>
+    __device__ __forceinline__ void begin_warp(const float (&)[V]) {}
+    __device__ __forceinline__ float counted() const { return 0x0p+0f; }
+    template <int N>
+    __device__ __forceinline__ void leave_first(float *) const {}
+    static __device__ __forceinline__ two_sums whole(const two_sums &total, float, float) { return total; }
   };
 };
 
@@ -1036,7 +1260,7 @@ struct gradient_sums {
 template <int Rows, int Step, class Part>
 __device__ __forceinline__ Part merge_column(const Part *from) {
   Part total = {};
-#pragma unroll 4
+#pragma unroll 8
   for (int r = 0; r < Rows; r++)
     total.merge(from[r * Step]);
   return total;
@@ -1060,13 +1284,39 @@ __device__ __forceinline__ moments merge_column(const moments *from) {
   return {count, mean, squares};
 }
 
+// Where the threads of a block leave the sums of a tiled result: Rows of them for
+// each of Columns channels.
+template <int Rows, int Columns>
+struct tile_parts {
+  two_sums sum[Rows * Columns];
+  one_sum count[Rows];
+  float first[Columns];
+
+  // One thread's V channels.
+  template <int V, class Sums>
+  __device__ __forceinline__ void leave(const Sums &sums, int row, int column) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      sum[row * Columns + column + i] = sums.result(i);
+    if (column == 0)
+      count[row] = {sums.counted()};
+    if (row == 0)
+      sums.template leave_first<V>(first + column);
+  }
+
+  template <class Sums>
+  __device__ __forceinline__ typename Sums::part merge(int column) const {
+    return Sums::whole(merge_column<Rows, Columns>(sum + column), merge_column<Rows, 1>(count).a, first[column]);
+  }
+};
+
 } // namespace reprise
 
 // The product of two tiles in shared memory, accumulated in registers: the
 // inner part of convolutions, their gradients and matrix products.
 //
-// A block has four warps. They lie 2 x 2 over a tile BM x BN when BN is 64,
-// else 4 x 1. 16-bit operands go to the tensor cores (m16n8k16), FP32 operands
+// The warps of a block, mostly four, lie in two columns over a tile BM x BN when
+// BN is 64 or more, else in one. 16-bit operands go to the tensor cores (m16n8k16), FP32 operands
 // to FMA instructions, or to the tensor cores as TF32 (m16n8k8) when the fit
 // asked for it. A tile row in shared memory ends with 16 bytes of padding: rows
 // of 8 matrices then start in different banks.
@@ -1093,6 +1343,17 @@ struct alignas(16) tile {
   __device__ __forceinline__ T *at(int row, int column) { return element + row * stride + column; }
 };
 
+struct alignas(16) sixteen_bytes {
+  char byte[16];
+};
+
+// An object in the dynamic shared memory of the block.
+template <class M>
+__device__ __forceinline__ M &dynamic_memory() {
+  extern __shared__ sixteen_bytes dynamic_bytes[];
+  return *reinterpret_cast<M *>(dynamic_bytes);
+}
+
 // Brings one chunk of a tile: valid elements from global memory, then zeros.
 // Vector: they are contiguous, aligned to 16 bytes and of the type of the tile;
 // otherwise each is loaded and rounded by itself.
@@ -1115,13 +1376,13 @@ __device__ __forceinline__ void multiply_16(float (&c)[4], const uint32_t (&a)[4
 
 // AByDepth: A lies as [depth][m] in place of [m][depth]; BByDepth: B lies as
 // [depth][n] in place of [n][depth].
-template <class T, bool Tf32, int BM, int BN, int BK, bool AByDepth, bool BByDepth>
+template <class T, bool Tf32, int BM, int BN, int BK, bool AByDepth, bool BByDepth, int Threads = tile_threads>
 struct tensor_product {
   using tile_a = tile<T, AByDepth ? BK : BM, AByDepth ? BM : BK>;
   using tile_b = tile<T, BByDepth ? BK : BN, BByDepth ? BN : BK>;
-  static constexpr int warps_n = BN >= 64 ? 2 : 1, warps_m = 4 / warps_n;
+  static constexpr int warps_n = BN >= 64 ? 2 : 1, warps_m = Threads / 32 / warps_n;
   static constexpr int rows = BM / warps_m / 16, columns = BN / warps_n / 8;
-  static_assert(rows >= 1 && columns >= 2 && columns % 2 == 0, "tile too small for four warps");
+  static_assert(rows >= 1 && columns >= 2 && columns % 2 == 0, "tile too small for its warps");
   float sum[rows][columns][4];
 
   __device__ __forceinline__ void clear() {
@@ -1228,12 +1489,12 @@ struct tensor_product {
 };
 
 // The same in true FP32. A thread has BM/16 rows, 16 apart, and pairs of
-// columns, 16 apart; operands along the depth are read four at a time.
-template <int BM, int BN, int BK, bool AByDepth, bool BByDepth>
-struct tensor_product<float, false, BM, BN, BK, AByDepth, BByDepth> {
+// columns, Threads/8 apart; operands along the depth are read four at a time.
+template <int BM, int BN, int BK, bool AByDepth, bool BByDepth, int Threads>
+struct tensor_product<float, false, BM, BN, BK, AByDepth, BByDepth, Threads> {
   using tile_a = tile<float, AByDepth ? BK : BM, AByDepth ? BM : BK>;
   using tile_b = tile<float, BByDepth ? BK : BN, BByDepth ? BN : BK>;
-  static constexpr int rows = BM / 16, columns = BN / 16;
+  static constexpr int rows = BM / 16, columns_apart = Threads / 8, columns = BN / columns_apart;
   float sum[rows][columns][2];
 
   __device__ __forceinline__ void clear() {
@@ -1245,7 +1506,7 @@ struct tensor_product<float, false, BM, BN, BK, AByDepth, BByDepth> {
   }
 
   static __device__ __forceinline__ int row(int i) { return threadIdx.x % 16 + 16 * i; }
-  static __device__ __forceinline__ int column(int j) { return threadIdx.x / 16 * 2 + 16 * j; }
+  static __device__ __forceinline__ int column(int j) { return threadIdx.x / 16 * 2 + columns_apart * j; }
 
   __device__ __forceinline__ void accumulate(tile_a &a, tile_b &b) {
 #pragma unroll
@@ -1331,7 +1592,7 @@ __device__ __forceinline__ void store_two(Y *to, Index step, int valid, float v0
 // bring zeros, which is the padding. The result goes through shared memory too:
 // it is written, and summed if wanted, V neighbouring channels at a time.
 // Grid: (pixels/BM or fewer, channels/BN, groups * parity classes). Block: 128
-// threads.
+// threads, or as many as the kernel has whose launch it takes.
 //
 // Input gradient of stride S: the pixels of dX fall into S*S parity classes;
 // each class meets a fixed subset of the taps, so no product with zero is made.
@@ -1397,27 +1658,34 @@ struct narrow_chunk {
   // window is where the first pixel of the window is. Windows inside the map,
   // which are almost all, need no further tests.
   __device__ __forceinline__ void copy(T *to, const reprise_map &map, const source<Index> &window, int height, int width) const {
-    reprise::group<T, chunk<T>> g = {};
+    T value[chunk<T>] = {}; // apart, so that all loads are on their way before the first is packed
     const T *from = pointer<const T>(map.data) + (window.image + Index(window.y) * Index(map.row) + Index(window.x) * Index(map.column));
     if (window.exists && window.y >= 0 && window.x >= 0 && window.y + S::Kernel <= height && window.x + S::Kernel <= width) {
 #pragma unroll
       for (int e = 0; e < chunk<T>; e++)
         if (first + e < weights)
-          g.element[e] = from[offset[e]];
+          value[e] = from[offset[e]];
     } else if (window.exists) {
       const T *corner = pointer<const T>(map.data) + window.image;
 #pragma unroll
       for (int e = 0; e < chunk<T>; e++) {
         const int y = window.y + row(e), x = window.x + column(e);
         if (first + e < weights && y >= 0 && y < height && x >= 0 && x < width)
-          g.element[e] = corner[Index(window.y) * Index(map.row) + Index(window.x) * Index(map.column) + offset[e]];
+          value[e] = corner[Index(window.y) * Index(map.row) + Index(window.x) * Index(map.column) + offset[e]];
       }
     }
+    reprise::group<T, chunk<T>> g;
+#pragma unroll
+    for (int e = 0; e < chunk<T>; e++)
+      g.element[e] = value[e];
     *reinterpret_cast<reprise::group<T, chunk<T>> *>(to) = g;
   }
 };
 
-template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums>
+// Vector: channels of the source lie side by side, eight of them aligned. V: as
+// many channels of the result are moved at once. Rows: the pixels of the whole
+// batch lie at equal distances, in the result and, for 1x1 layers, in the source.
+template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums, bool Rows = false, int Threads = tile_threads>
 struct convolution_kernel {
   static constexpr int all_taps = S::Kernel * S::Kernel;
   static constexpr int depth = Gradient ? S::CO : Narrow ? S::CI * all_taps
@@ -1425,10 +1693,11 @@ struct convolution_kernel {
                        width = Gradient ? S::CI : S::CO;
   static constexpr int padded = Narrow ? (depth + 15) / 16 * 16 : S::Padded; // of a packed weight row
   static constexpr int BK = tile_depth<T, depth>, slices = (depth + BK - 1) / BK;
-  static constexpr int step = Gradient ? S::Stride : 1;
-  using product = tensor_product<T, Tf32, S::BM, S::BN, BK, false, Gradient>;
+  static constexpr int step = Gradient ? S::Stride : 1, BM = S::BM;
+  static constexpr bool plain = Rows && all_taps == 1 && S::Stride == 1 && !Narrow; // a row of the product is a row of the input
+  using product = tensor_product<T, Tf32, S::BM, S::BN, BK, false, Gradient, Threads>;
   static constexpr int chunks_a = BK / chunk<T>;
-  static constexpr int pixels_a_thread = S::BM * chunks_a / tile_threads;
+  static constexpr int pixels_a_thread = S::BM * chunks_a / Threads;
   struct stage {
     typename product::tile_a a;
     typename product::tile_b b;
@@ -1437,14 +1706,14 @@ struct convolution_kernel {
 
   // The result on its way from the registers of the product to memory.
   using result = tile<float, S::BM, S::BN>;
-  static constexpr int lanes = S::BN / V, row_lanes = tile_threads / lanes, rows_a_thread = S::BM / row_lanes;
+  static constexpr int lanes = S::BN / V, row_lanes = Threads / lanes, rows_a_thread = S::BM / row_lanes;
   static constexpr int rows_at_once = smaller(rows_a_thread, 8); // whose loads are on their way together
-  using sums = typename Sums::template of<S::Groups * width, V, Y>;
-  using part = typename sums::part;
+  using sums = typename Sums::template tiled<S::Groups * width, V, Y>;
+  using parts = tile_parts<row_lanes, S::BN>;
   union alignas(16) memory {
     stage ring[stages];
     result tile;
-    part parts[row_lanes * S::BN];
+    parts partial;
   };
 
   const reprise_convolution_arguments &p;
@@ -1454,8 +1723,8 @@ struct convolution_kernel {
   Index pixels, first_pixel;
   source<Index> from[pixels_a_thread];
 
-  __device__ __forceinline__ explicit convolution_kernel(const reprise_convolution_arguments &p)
-      : p(p), group(blockIdx.z % S::Groups), parity_y(blockIdx.z / S::Groups / step), parity_x(blockIdx.z / S::Groups % step),
+  __device__ __forceinline__ explicit convolution_kernel(const reprise_convolution_arguments &p, int parity_class)
+      : p(p), group(blockIdx.z % S::Groups), parity_y(parity_class / step), parity_x(parity_class % step),
         first_column(blockIdx.y * S::BN), taps_y(parity_y), taps_x(parity_x) {
     height = (p.output_height - parity_y + step - 1) / step;
     width_pixels = (p.output_width - parity_x + step - 1) / step;
@@ -1472,12 +1741,16 @@ struct convolution_kernel {
     first_pixel = tile * S::BM;
 #pragma unroll
     for (int i = 0; i < pixels_a_thread; i++)
-      from[i] = locate(first_pixel + threadIdx.x / chunks_a + i * (tile_threads / chunks_a));
+      from[i] = locate(first_pixel + threadIdx.x / chunks_a + i * (Threads / chunks_a));
   }
 
   __device__ __forceinline__ source<Index> locate(Index pixel) const {
     source<Index> s;
     s.exists = pixel < pixels;
+    if constexpr (plain) {
+      s.image = pixel * Index(p.input.column);
+      return s;
+    }
     const Index x = pixel % Index(width_pixels), rest = pixel / Index(width_pixels);
     const int column = int(x), row = int(rest % Index(height));
     s.image = rest / Index(height) * Index(p.input.image);
@@ -1504,9 +1777,10 @@ struct convolution_kernel {
 #pragma unroll
       for (int i = 0; i < pixels_a_thread; i++) {
         const int y = Gradient ? from[i].y - ty : from[i].y + ty, x = Gradient ? from[i].x - tx : from[i].x + tx;
-        const int valid = inside(from[i], y, x) ? smaller(depth - channel, chunk<T>) : 0;
-        const Index offset = valid > 0 ? from[i].image + Index(y) * Index(p.input.row) + Index(x) * Index(p.input.column) + Index(group * depth + channel) * Index(Vector ? 1 : p.input.channel) : 0;
-        bring<Vector>(to.a.at(threadIdx.x / chunks_a + i * (tile_threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), pointer<const T>(p.input.data) + offset, smaller(valid < 0 ? 0 : valid, chunk<T>), Index(p.input.channel));
+        const int valid = (plain ? from[i].exists : inside(from[i], y, x)) ? smaller(depth - channel, chunk<T>) : 0;
+        const Index within = plain ? 0 : Index(y) * Index(p.input.row) + Index(x) * Index(p.input.column);
+        const Index offset = valid > 0 ? from[i].image + within + Index(group * depth + channel) * Index(Vector ? 1 : p.input.channel) : 0;
+        bring<Vector>(to.a.at(threadIdx.x / chunks_a + i * (Threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), pointer<const T>(p.input.data) + offset, smaller(valid < 0 ? 0 : valid, chunk<T>), Index(p.input.channel));
       }
     }
     const int ky = Gradient ? taps_y.first + ty * S::Stride : ty, kx = Gradient ? taps_x.first + tx * S::Stride : tx;
@@ -1519,13 +1793,13 @@ struct convolution_kernel {
     const narrow_chunk<T, Index, S> columns(p.input, group, first);
 #pragma unroll
     for (int i = 0; i < pixels_a_thread; i++)
-      columns.copy(to.at(threadIdx.x / chunks_a + i * (tile_threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), p.input, from[i], p.input_height, p.input_width);
+      columns.copy(to.at(threadIdx.x / chunks_a + i * (Threads / chunks_a), threadIdx.x % chunks_a * chunk<T>), p.input, from[i], p.input_height, p.input_width);
   }
 
   // The gradient reads weights as they lie, [Cout][Cin], with Cout as depth.
   __device__ __forceinline__ void fill_weight(typename product::tile_b &to, const T *weight, int first_depth) const {
     constexpr int across = (Gradient ? S::BN : BK) / chunk<T>;
-    for (int c = threadIdx.x; c < product::tile_b::chunks; c += tile_threads) {
+    for (int c = threadIdx.x; c < product::tile_b::chunks; c += Threads) {
       const int row = c / across, column = c % across * chunk<T>;
       const int output = Gradient ? first_depth + row : first_column + row;
       const int input = Gradient ? first_column + column : first_depth + column;
@@ -1540,6 +1814,8 @@ struct convolution_kernel {
 
   __device__ __forceinline__ Index place(const reprise_map &map, int m) const {
     const Index pixel = first_pixel + Index(m);
+    if constexpr (Rows)
+      return pixel * Index(map.column) + Index(channel()) * Index(V > 1 ? 1 : map.channel);
     const Index x = pixel % Index(width_pixels), rest = pixel / Index(width_pixels);
     return place(map, rest / Index(height), rest % Index(height), x);
   }
@@ -1552,9 +1828,8 @@ struct convolution_kernel {
   template <class E>
   using neighbours = reprise::group<E, V>;
 
-  // Writes the tile and sums it on the way. Rows says where its rows belong.
-  template <class Rows>
-  __device__ __forceinline__ void write(const Rows &rows, result &tile, sums &total) const {
+  // Writes the tile and sums it on the way.
+  __device__ __forceinline__ void write(result &tile, sums &total) const {
     if (!writes())
       return;
     float bias[V] = {};
@@ -1562,12 +1837,19 @@ struct convolution_kernel {
 #pragma unroll
       for (int i = 0; i < V; i++)
         bias[i] = column() + i < width ? pointer<const float>(p.bias)[channel() + i] : 0x0p+0f;
+    if constexpr (sums::wanted) {
+      float v[V];
+      load<V>(v, tile.at(0, int(threadIdx.x) % lanes * V));
+#pragma unroll
+      for (int j = 0; j < V; j++)
+        v[j] += bias[j];
+      total.begin(v);
+    }
     for (int first = threadIdx.x / lanes; first < S::BM; first += rows_at_once * row_lanes)
-      write_rows(rows, tile, first, bias, total);
+      write_rows(tile, first, bias, total);
   }
 
-  template <class Rows>
-  __device__ __forceinline__ void write_rows(const Rows &rows, result &tile, int first, const float (&bias)[V], sums &total) const {
+  __device__ __forceinline__ void write_rows(result &tile, int first, const float (&bias)[V], sums &total) const {
     neighbours<Y> old[rows_at_once];
     neighbours<typename sums::below> below[rows_at_once];
     Index to[rows_at_once];
@@ -1576,18 +1858,18 @@ struct convolution_kernel {
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++) {
       const int m = first + i * row_lanes;
-      if (!rows.exists(m))
+      if (!exists(m))
         continue;
-      to[i] = rows.place(p.output, m);
+      to[i] = place(p.output, m);
       if constexpr (Accumulate)
         old[i] = fetch_channels<width, V>(pointer<const Y>(p.output.data) + to[i], column());
       if constexpr (sums::reads_below)
-        below[i] = fetch_channels<width, V>(pointer<const typename sums::below>(p.below.data) + rows.place(p.below, m), column());
+        below[i] = fetch_channels<width, V>(pointer<const typename sums::below>(p.below.data) + place(p.below, m), column());
     }
 #pragma unroll
     for (int i = 0; i < rows_at_once; i++) {
       const int m = first + i * row_lanes;
-      if (!rows.exists(m))
+      if (!exists(m))
         continue;
       float v[V], before[V] = {};
       load<V>(v, tile.at(m, int(threadIdx.x) % lanes * V));
@@ -1604,28 +1886,22 @@ struct convolution_kernel {
   }
 
   // The block's row of partial results: [parity class][block][channel].
-  __device__ __forceinline__ void write_sums(part *parts, const sums &total) const {
+  __device__ __forceinline__ void write_sums(parts &partial, const sums &total) const {
     __syncthreads();
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      parts[threadIdx.x / lanes * S::BN + int(threadIdx.x) % lanes * V + i] = total.result(i);
+    partial.template leave<V>(total, threadIdx.x / lanes, int(threadIdx.x) % lanes * V);
     __syncthreads();
     const int column = first_column + threadIdx.x;
     if (threadIdx.x < S::BN && column < width)
-      pointer<part>(p.partial)[int64_t(blockIdx.z / S::Groups * gridDim.x + blockIdx.x) * (S::Groups * width) + group * width + column] = merge_column<row_lanes, S::BN>(parts + threadIdx.x);
+      pointer<typename sums::part>(p.partial)[int64_t(blockIdx.z / S::Groups * gridDim.x + blockIdx.x) * (S::Groups * width) + group * width + column] = partial.template merge<sums>(threadIdx.x);
   }
 };
 
-template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums>
-__device__ __forceinline__ void convolution(const reprise_convolution_arguments &p) {
-  using kernel = convolution_kernel<T, Tf32, Index, S, Gradient, Narrow, Vector, V, HasBias, Accumulate, Y, Sums>;
-  constexpr int stages = kernel::stages;
-  __shared__ typename kernel::memory shared;
-  kernel k(p);
+// The tiles of one parity class that are this block's.
+template <class Kernel>
+__device__ __forceinline__ void convolution_tiles(Kernel &k, typename Kernel::memory &shared, typename Kernel::sums &total) {
+  constexpr int stages = Kernel::stages;
   const int steps = k.steps();
-  typename kernel::sums total;
-  kernel::sums::start(p);
-  for (Index tile = blockIdx.x; tile * S::BM < k.pixels; tile += gridDim.x) {
+  for (decltype(k.pixels) tile = blockIdx.x; tile * Kernel::BM < k.pixels; tile += gridDim.x) {
     k.enter(tile);
 #pragma unroll
     for (int s = 0; s < stages - 1; s++) {
@@ -1633,7 +1909,7 @@ __device__ __forceinline__ void convolution(const reprise_convolution_arguments 
         k.fill(shared.ring[s], s);
       copy_commit();
     }
-    typename kernel::product sum;
+    typename Kernel::product sum;
     sum.clear();
     for (int s = 0; s < steps; s++) {
       copy_wait<stages - 2>();
@@ -1650,23 +1926,50 @@ __device__ __forceinline__ void convolution(const reprise_convolution_arguments 
       store<2>(shared.tile.at(m, n), v);
     });
     __syncthreads();
-    k.write(k, shared.tile, total);
+    k.write(shared.tile, total);
     __syncthreads(); // the tile has been read
   }
+}
+
+template <class T, bool Tf32, class Index, class S, bool Gradient, bool Narrow, bool Vector, int V, bool HasBias, bool Accumulate, class Y, class Sums, bool Rows = false, int Threads = tile_threads>
+__device__ __forceinline__ void convolution(const reprise_convolution_arguments &p) {
+  using kernel = convolution_kernel<T, Tf32, Index, S, Gradient, Narrow, Vector, V, HasBias, Accumulate, Y, Sums, Rows, Threads>;
+  __shared__ typename kernel::memory shared;
+  kernel k(p, blockIdx.z / S::Groups);
+  typename kernel::sums total;
+  kernel::sums::start(p);
+  convolution_tiles(k, shared, total);
   if constexpr (kernel::sums::wanted)
-    k.write_sums(shared.parts, total);
+    k.write_sums(shared.partial, total);
+}
+
+// The same for launches without parity classes along z: each block makes the
+// tiles of all classes of one group.
+template <class T, bool Tf32, class Index, class S, bool Gradient, int V, bool HasBias, bool Accumulate, class Y, class Sums>
+__device__ __forceinline__ void convolution_of_all_classes(const reprise_convolution_arguments &p) {
+  using kernel = convolution_kernel<T, Tf32, Index, S, Gradient, false, true, V, HasBias, Accumulate, Y, Sums, false, tile_threads>;
+  __shared__ typename kernel::memory shared;
+  typename kernel::sums total;
+  kernel::sums::start(p);
+  for (int c = 0; c < kernel::step * kernel::step; c++) {
+    kernel k(p, c);
+    convolution_tiles(k, shared, total);
+  }
+  if constexpr (kernel::sums::wanted)
+    kernel(p, 0).write_sums(shared.partial, total);
 }
 
 } // namespace reprise
 
 // Batched matrix products, for attention.
 //
-// Tiling: 64 x BN of Y a block, the depth in steps of tile_depth through a ring
-// of stages. A and B are brought as they lie in memory: along the depth
+// Tiling: BM x BN of Y a block, the depth in steps of BK through a ring of
+// stages. A and B are brought as they lie in memory: along the depth
 // or along their other dimension, whichever is contiguous (ByDepth: the other),
-// and turned on the way to the tensor cores. Whether 16-byte copies are aligned
-// may depend on the sizes of a call: attention over a map has as many columns as
-// the map has pixels. Then each block finds out for itself.
+// and turned on the way to the tensor cores. Y goes through shared memory to
+// 16-byte stores. Whether copies and stores of 16 bytes are aligned may depend on
+// the sizes of a call: attention over a map has as many columns as the map has
+// pixels. Then each block finds out for itself.
 // Grid: (row tiles, column tiles, batch). Block: 128 threads.
 
 namespace reprise {
@@ -1702,6 +2005,13 @@ __device__ __forceinline__ void fill_operand(Tile &to, const From *from, int fir
   }
 }
 
+// One stage of the ring.
+template <class Product>
+struct operand_tiles {
+  typename Product::tile_a a;
+  typename Product::tile_b b;
+};
+
 template <bool Value>
 struct constant_bool {
   static constexpr bool value = Value;
@@ -1720,14 +2030,80 @@ __device__ __forceinline__ void choose(bool condition, Work work) {
     work(constant_bool<false>{});
 }
 
-template <class T, bool Tf32, class Index, int BN, bool AByDepth, bool BByDepth, int CopiesA, int CopiesB, int CopiesY, bool HasBias, bool Accumulate, uint32_t Alpha, class A, class B, class Y>
+// Steps of the depth: 64 bytes, or 128.
+template <class T, bool Deep>
+constexpr int matmul_depth = (sizeof(T) == 4 ? 16 : 32) * (Deep ? 2 : 1);
+
+// A tile of Y in shared memory, whence it is written V neighbours at a time. A
+// row ends with 16 bytes of padding.
+template <int BM, int BN, bool HasBias, bool Accumulate, class Y>
+struct result_tile {
+  static constexpr int V = chunk<Y>, stride = BN + 4, across = BN / V;
+  float *const memory;
+
+  // Where rows of Y are made of aligned chunks.
+  static __device__ __forceinline__ bool fits(const reprise_matmul_arguments &p) { return copies_aligned<16, Y>(p.y, 3) && p.extent[3] % V == 0; }
+
+  template <class Product>
+  __device__ __forceinline__ void fill(const Product &sum, float alpha) const {
+    sum.each([&](int m, int n, float v0, float v1) {
+      const float two[2] = {v0 * alpha, v1 * alpha};
+      store<2>(memory + m * stride + n, two);
+    });
+  }
+
+  // y is the first element of the tile, of which rows x columns exist.
+  template <class Index>
+  __device__ __forceinline__ void write(Y *y, Index row_stride, int rows, int columns, const float *bias) const {
+#pragma unroll
+    for (int c = threadIdx.x; c < BM * across; c += tile_threads) {
+      const int row = c / across, column = c % across * V;
+      if (row >= rows || column >= columns)
+        continue;
+      float v[V];
+      load<V>(v, static_cast<const float *>(memory + row * stride + column));
+      if constexpr (HasBias)
+#pragma unroll
+        for (int i = 0; i < V; i++)
+          v[i] += bias[column + i];
+      Y *to = y + Index(row) * row_stride + column;
+      if constexpr (Accumulate) {
+        float old[V];
+        load<V>(old, static_cast<const Y *>(to));
+#pragma unroll
+        for (int i = 0; i < V; i++)
+          v[i] += old[i];
+      }
+      store<V>(to, v);
+    }
+  }
+};
+
+// Writes the results where they are, two neighbours at a time if that is aligned.
+template <int CopiesY, bool HasBias, bool Accumulate, uint32_t Alpha, class Index, class Product, class Y>
+__device__ __forceinline__ void write_pairs(const reprise_matmul_arguments &p, const Product &sum, Y *y, int first_row, int first_column) {
+  const int rows = int(p.extent[2]), columns = int(p.extent[3]);
+  const bool pairs = CopiesY == vector_copies || (CopiesY == checked_copies && copies_aligned<2 * sizeof(Y), Y>(p.y, 3));
+  sum.each([&](int m, int n, float v0, float v1) {
+    const int row = first_row + m, column = first_column + n;
+    if (row >= rows || column >= columns)
+      return;
+    v0 *= float_from_bits(Alpha);
+    v1 *= float_from_bits(Alpha);
+    if constexpr (HasBias) {
+      v0 += pointer<const float>(p.bias)[column];
+      v1 += column + 1 < columns ? pointer<const float>(p.bias)[column + 1] : 0x0p+0f;
+    }
+    Y *to = y + Index(row) * Index(p.y.stride[2]) + Index(column) * Index(p.y.stride[3]);
+    choose<CopiesY != single_copies, CopiesY != vector_copies>(pairs, [&](auto pair) { store_two<decltype(pair)::value, Accumulate>(to, Index(p.y.stride[3]), columns - column, v0, v1); });
+  });
+}
+
+template <class T, bool Tf32, class Index, int BM, int BN, bool Deep, bool AByDepth, bool BByDepth, int CopiesA, int CopiesB, int CopiesY, bool HasBias, bool Accumulate, uint32_t Alpha, class A, class B, class Y>
 __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
-  constexpr int BM = 64, BK = sizeof(T) == 4 ? 16 : 32;
+  constexpr int BK = matmul_depth<T, Deep>;
   using product = tensor_product<T, Tf32, BM, BN, BK, AByDepth, BByDepth>;
-  struct stage {
-    typename product::tile_a a;
-    typename product::tile_b b;
-  };
+  using stage = operand_tiles<product>;
   constexpr int stages = int(sizeof(stage)) * 4 <= ring_bytes ? 4 : 3;
   __shared__ stage ring[stages];
   const Index outer = Index(blockIdx.z) / Index(p.extent[1]), inner = Index(blockIdx.z) % Index(p.extent[1]);
@@ -1759,30 +2135,30 @@ __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
     sum.accumulate(ring[s % stages].a, ring[s % stages].b);
   }
   copy_wait<0>();
-  const bool pairs = CopiesY == vector_copies || (CopiesY == checked_copies && copies_aligned<2 * sizeof(Y), Y>(p.y, 3));
-  sum.each([&](int m, int n, float v0, float v1) {
-    const int row = first_row + m, column = first_column + n;
-    if (row >= rows || column >= columns)
+  if constexpr (CopiesY != single_copies) {
+    using result = result_tile<BM, BN, HasBias, Accumulate, Y>;
+    static_assert(sizeof(ring) >= BM * result::stride * sizeof(float), "the result takes the place of the ring");
+    if (result::fits(p)) {
+      const result tile{reinterpret_cast<float *>(ring)};
+      __syncthreads(); // the ring has been read
+      tile.fill(sum, float_from_bits(Alpha));
+      __syncthreads();
+      tile.write(y + Index(first_row) * Index(p.y.stride[2]) + first_column, Index(p.y.stride[2]), rows - first_row, columns - first_column, pointer<const float>(p.bias) + first_column);
       return;
-    v0 *= float_from_bits(Alpha);
-    v1 *= float_from_bits(Alpha);
-    if constexpr (HasBias) {
-      v0 += pointer<const float>(p.bias)[column];
-      v1 += column + 1 < columns ? pointer<const float>(p.bias)[column + 1] : 0x0p+0f;
     }
-    Y *to = y + Index(row) * Index(p.y.stride[2]) + Index(column) * Index(p.y.stride[3]);
-    choose<CopiesY != single_copies, CopiesY != vector_copies>(pairs, [&](auto pair) { store_two<decltype(pair)::value, Accumulate>(to, Index(p.y.stride[3]), columns - column, v0, v1); });
-  });
+  }
+  write_pairs<CopiesY, HasBias, Accumulate, Alpha, Index>(p, sum, y, first_row, first_column);
 }
 
 } // namespace reprise
 
 // Softmax over the inner dimension, and its gradient.
 //
-// Tiling: one block of 128 threads a row; a thread takes every 128th element. It
-// keeps the first eight in registers and reads the others again for each step,
-// so that the length of a row is not limited. Sums merge by halving in a fixed
-// order.
+// Tiling: one block of 128 threads a row; a thread takes every 128th group of V
+// neighbours: eight where rows are aligned to 16 bytes, which may depend on the
+// sizes of a call, else one. It keeps the first eight elements in registers and
+// reads the others again for each step, so that the length of a row is not
+// limited. Sums merge by halving in a fixed order.
 
 namespace reprise {
 
@@ -1810,69 +2186,141 @@ __device__ __forceinline__ float over_block(float value) {
   return Take::merge(Take::merge(shared[0], shared[1]), Take::merge(shared[2], shared[3]));
 }
 
+// Whether all rows of a tensor are made of aligned groups of V elements.
+template <int V, class T>
+__device__ __forceinline__ bool in_groups(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
+  uint64_t bits = t.data / sizeof(T) | uint64_t(p.extent[3]);
+#pragma unroll
+  for (int i = 0; i < 3; i++)
+    bits |= uint64_t(t.stride[i]);
+  return t.stride[3] == 1 && bits % V == 0;
+}
+
 // A row of x, dy or y: element i lies at from[i * stride[3]].
 template <class Index>
 __device__ __forceinline__ Index this_row(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
   return row_offset<Index, 3>(Index(blockIdx.x), p.extent, t.stride);
 }
 
-// The elements of a row that belong to a thread.
-template <class T, class Index>
-struct row_elements {
-  const T *from;
-  Index step, length;
-  float held[softmax_held];
-
-  __device__ __forceinline__ row_elements(const T *from, Index step, Index length) : from(from), step(step), length(length) {
-#pragma unroll
-    for (int j = 0; j < softmax_held; j++)
-      if (at(j) < length)
-        held[j] = to_float(from[at(j) * step]);
-  }
-
-  static __device__ __forceinline__ Index at(int j) { return threadIdx.x + Index(j) * softmax_threads; }
+// V neighbours.
+template <int V>
+struct values {
+  float at[V];
 };
 
-// Calls visit(position, element of each of the rows) in order.
-template <class Index, class Visit, class First, class... Rest>
-__device__ __forceinline__ void each_element(Visit visit, const First &first, const Rest &...rest) {
+// The elements of a row that belong to a thread.
+template <int V, class T, class Index>
+struct row_elements {
+  static constexpr int groups = softmax_held / V;
+  T *row;
+  Index step, length;
+  values<V> held[groups];
+
+  __device__ __forceinline__ row_elements(const reprise_elementwise_arguments &p, const reprise_tensor &t) : row(pointer<T>(t.data) + this_row<Index>(p, t)), step(Index(t.stride[3])), length(Index(p.extent[3])) {}
+
+  static __device__ __forceinline__ Index at(int j) { return (threadIdx.x + Index(j) * softmax_threads) * V; }
+
+  __device__ __forceinline__ values<V> get(Index i) const {
+    values<V> v;
+    load<V>(v.at, static_cast<const T *>(row + i * (V > 1 ? 1 : step)));
+    return v;
+  }
+
+  __device__ __forceinline__ void set(Index i, const values<V> &v) const { store<V>(row + i * (V > 1 ? 1 : step), v.at); }
+
+  __device__ __forceinline__ void hold() {
 #pragma unroll
-  for (int j = 0; j < softmax_held; j++)
+    for (int j = 0; j < groups; j++)
+      if (at(j) < length)
+        held[j] = get(at(j));
+  }
+};
+
+// Calls visit(position, neighbours of each of the rows) in order.
+template <class Index, class Visit, class First, class... Rest>
+__device__ __forceinline__ void each_group(Visit visit, const First &first, const Rest &...rest) {
+#pragma unroll
+  for (int j = 0; j < First::groups; j++)
     if (First::at(j) < first.length)
       visit(First::at(j), first.held[j], rest.held[j]...);
-  for (Index i = First::at(softmax_held); i < first.length; i += softmax_threads)
-    visit(i, to_float(first.from[i * first.step]), to_float(rest.from[i * rest.step])...);
+  for (Index i = First::at(First::groups); i < first.length; i += First::at(1) - First::at(0))
+    visit(i, first.get(i), rest.get(i)...);
+}
+
+template <int V, class Index, class X, class Y>
+__device__ __forceinline__ void softmax_row(const reprise_elementwise_arguments &p) {
+  row_elements<V, const X, Index> x(p, p.a);
+  const row_elements<V, Y, Index> y(p, p.y);
+  x.hold();
+  float largest = to_float(*x.row), sum = 0x0p+0f;
+  each_group<Index>([&](Index, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      largest = larger(largest, v.at[i]);
+  },
+                    x);
+  largest = over_block<take_larger>(largest);
+  each_group<Index>([&](Index, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      sum += exponential_for<Y>(v.at[i] - largest);
+  },
+                    x);
+  const float factor = divide(0x1p+0f, over_block<take_sum>(sum));
+  each_group<Index>([&](Index at, const values<V> &v) {
+    values<V> result;
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      result.at[i] = exponential_for<Y>(v.at[i] - largest) * factor;
+    y.set(at, result);
+  },
+                    x);
 }
 
 template <class Index, class X, class Y>
 __device__ __forceinline__ void softmax(const reprise_elementwise_arguments &p) {
-  const X *from = pointer<const X>(p.a.data) + this_row<Index>(p, p.a);
-  const row_elements<X, Index> x(from, Index(p.a.stride[3]), Index(p.extent[3]));
-  Y *y = pointer<Y>(p.y.data) + this_row<Index>(p, p.y);
-  const Index step_y = Index(p.y.stride[3]);
-  float largest = to_float(from[0]), sum = 0x0p+0f;
-  each_element<Index>([&](Index, float v) { largest = larger(largest, v); }, x);
-  largest = over_block<take_larger>(largest);
-  each_element<Index>([&](Index, float v) { sum += exponential(v - largest); }, x);
-  const float factor = divide(0x1p+0f, over_block<take_sum>(sum));
-  each_element<Index>([&](Index i, float v) { y[i * step_y] = storage<Y>::round(exponential(v - largest) * factor); }, x);
+  if (in_groups<8, X>(p, p.a) && in_groups<8, Y>(p, p.y))
+    softmax_row<8, Index, X, Y>(p);
+  else
+    softmax_row<1, Index, X, Y>(p);
+}
+
+template <int V, class Index, bool Accumulate, class DY, class Y, class DX>
+__device__ __forceinline__ void softmax_gradient_row(const reprise_elementwise_arguments &p) {
+  row_elements<V, const DY, Index> dy(p, p.a);
+  row_elements<V, const Y, Index> y(p, p.b);
+  const row_elements<V, DX, Index> dx(p, p.y);
+  dy.hold();
+  y.hold();
+  float sum = 0x0p+0f;
+  each_group<Index>([&](Index, const values<V> &dv, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      sum = fused_multiply_add(dv.at[i], v.at[i], sum);
+  },
+                    dy, y);
+  sum = over_block<take_sum>(sum);
+  each_group<Index>([&](Index at, const values<V> &dv, const values<V> &v) {
+    values<V> result = {};
+    if constexpr (Accumulate)
+      result = dx.get(at);
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      const float value = v.at[i] * (dv.at[i] - sum);
+      result.at[i] = Accumulate ? result.at[i] + value : value;
+    }
+    dx.set(at, result);
+  },
+                    dy, y);
 }
 
 // dX = Y * (dY - sum of dY * Y): a is dY, b is Y, y is dX.
 template <class Index, bool Accumulate, class DY, class Y, class DX>
 __device__ __forceinline__ void softmax_gradient(const reprise_elementwise_arguments &p) {
-  const Index length = Index(p.extent[3]), step_dx = Index(p.y.stride[3]);
-  const row_elements<DY, Index> dy(pointer<const DY>(p.a.data) + this_row<Index>(p, p.a), Index(p.a.stride[3]), length);
-  const row_elements<Y, Index> y(pointer<const Y>(p.b.data) + this_row<Index>(p, p.b), Index(p.b.stride[3]), length);
-  DX *dx = pointer<DX>(p.y.data) + this_row<Index>(p, p.y);
-  float sum = 0x0p+0f;
-  each_element<Index>([&](Index, float dv, float v) { sum = fused_multiply_add(dv, v, sum); }, dy, y);
-  sum = over_block<take_sum>(sum);
-  each_element<Index>([&](Index i, float dv, float v) {
-    const float value = v * (dv - sum);
-    dx[i * step_dx] = storage<DX>::round(Accumulate ? to_float(dx[i * step_dx]) + value : value);
-  },
-                      dy, y);
+  if (in_groups<8, DY>(p, p.a) && in_groups<8, Y>(p, p.b) && in_groups<8, DX>(p, p.y))
+    softmax_gradient_row<8, Index, Accumulate, DY, Y, DX>(p);
+  else
+    softmax_gradient_row<1, Index, Accumulate, DY, Y, DX>(p);
 }
 
 } // namespace reprise
@@ -2084,116 +2532,132 @@ extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_obb_51d92
   elementwise<scale_operation<0xc098cccdu>, false, index_t, 1, 8, element, element, float>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 16, false, false, checked_copies, checked_copies, checked_copies, false, true, 0x40020419u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 32, 64, false, false, true, checked_copies, checked_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 16, false, false, checked_copies, checked_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 32, 64, false, false, true, checked_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 16, false, false, checked_copies, checked_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 32, 64, false, false, true, vector_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 16, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, false, false, false, checked_copies, checked_copies, checked_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 16, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, false, false, false, checked_copies, checked_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 16, false, false, vector_copies, vector_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, false, false, false, checked_copies, checked_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 16, false, true, checked_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, false, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 16, false, true, checked_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, false, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 16, false, true, vector_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, false, false, false, vector_copies, vector_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 16, true, true, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, false, false, true, checked_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 32, false, false, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, false, false, true, checked_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 32, false, false, checked_copies, checked_copies, checked_copies, false, true, 0x40020419u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, false, false, true, vector_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 32, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, false, true, true, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 32, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, true, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 32, false, false, vector_copies, vector_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 16, true, true, true, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 32, false, true, checked_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, false, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 32, false, true, checked_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, false, checked_copies, checked_copies, checked_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 32, false, true, vector_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, false, checked_copies, checked_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 32, false, true, vector_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, false, checked_copies, checked_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 32, true, true, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 64, false, false, checked_copies, checked_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 64, false, false, checked_copies, checked_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, false, vector_copies, vector_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 64, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, true, checked_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 64, false, false, vector_copies, vector_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, true, checked_copies, checked_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 64, false, true, checked_copies, checked_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, true, checked_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 64, false, true, checked_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, true, vector_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 64, false, true, vector_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, false, true, vector_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  matmul<element, tf32, index_t, 64, true, true, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, false, true, true, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, true, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, true, false, false, vector_copies, vector_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, true, false, true, vector_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  matmul<element, tf32, index_t, 64, 32, true, true, true, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_obb_51d92c48_optimizer_matrix_norm_partial_4096_e)(const __grid_constant__ reprise_matrix_norm_arguments p) {

@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -165,39 +182,42 @@ enum {
   k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s = 27,
   k_elementwise_scale_operation_0xc098cccdu_n_1_1_e_e_s = 28,
   k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s = 29,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 30,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 31,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 32,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 33,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 34,
-  k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 35,
-  k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 36,
-  k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 37,
-  k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 38,
-  k_matmul_e_16_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 39,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 40,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 41,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 42,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 43,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 44,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 45,
-  k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 46,
-  k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 47,
-  k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 48,
-  k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 49,
-  k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 50,
-  k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 51,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 52,
-  k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 53,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 54,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 55,
-  k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 56,
-  k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 57,
-  k_matmul_e_64_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 58,
-  k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 59,
-  k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 60,
-  k_matrix_norm_partial_4096_e = 61,
-  k_matrix_normalize_4096_0x33d6bf95u_e_e = 62,
+  k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 30,
+  k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 31,
+  k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 32,
+  k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 33,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 34,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 35,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 36,
+  k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 37,
+  k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 38,
+  k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 39,
+  k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 40,
+  k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 41,
+  k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 42,
+  k_matmul_e_64_16_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 43,
+  k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 44,
+  k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 45,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 46,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 47,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 48,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 49,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 50,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 51,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 52,
+  k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 53,
+  k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 54,
+  k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 55,
+  k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 56,
+  k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 57,
+  k_matmul_e_64_32_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 58,
+  k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 59,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 60,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 61,
+  k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 62,
+  k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e = 63,
+  k_matrix_norm_partial_4096_e = 64,
+  k_matrix_normalize_4096_0x33d6bf95u_e_e = 65,
   kernel_end
 };
 
@@ -232,40 +252,113 @@ static const char *const kernel_names[] = {
     "reprise_segment_ea728282_optimizer_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s",
     "reprise_segment_ea728282_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_1_e_e_s",
     "reprise_segment_ea728282_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s",
-    "reprise_segment_ea728282_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_16_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_64_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_segment_ea728282_optimizer_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_32_64_n_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_segment_ea728282_optimizer_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e",
     "reprise_segment_ea728282_optimizer_matrix_norm_partial_4096_e",
     "reprise_segment_ea728282_optimizer_matrix_normalize_4096_0x33d6bf95u_e_e",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -275,6 +368,107 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, ceiling(12288, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(32768, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(4096, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(512, 4096) * 10 * 4);
+    bytes = larger(bytes, ceiling(512, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(64, 4096) * 4 * 4);
+    break;
+  case 1:
+    bytes = larger(bytes, ceiling(1344, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(1536, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(16384, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(216, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(6144, 4096) * 4 * 4);
+    break;
+  case 2:
+    bytes = larger(bytes, ceiling(1152, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(1764, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(2048, 4096) * 5 * 4);
+    bytes = larger(bytes, ceiling(24576, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(36864, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(4096, 4096) * 5 * 4);
+    bytes = larger(bytes, ceiling(84, 4096) * 4 * 4);
+    break;
+  case 3:
+    bytes = larger(bytes, ceiling(1152, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(1344, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(441, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(576, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(576, 4096) * 8 * 4);
+    break;
+  case 4:
+    bytes = larger(bytes, ceiling(1024, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(128, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(189, 4096) * 6 * 4);
+    break;
+  case 5:
+    bytes = larger(bytes, ceiling(144, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(288, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(3072, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(378, 4096) * 6 * 4);
+    break;
+  case 6:
+    bytes = larger(bytes, ceiling(168, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(2304, 4096) * 8 * 4);
+    bytes = larger(bytes, ceiling(5376, 4096) * 6 * 4);
+    bytes = larger(bytes, ceiling(768, 4096) * 1 * 4);
+    break;
+  case 7:
+    bytes = larger(bytes, ceiling(256, 4096) * 7 * 4);
+    bytes = larger(bytes, ceiling(672, 4096) * 2 * 4);
+    bytes = larger(bytes, ceiling(73728, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(8192, 4096) * 3 * 4);
+    bytes = larger(bytes, ceiling(8192, 4096) * 4 * 4);
+    bytes = larger(bytes, ceiling(9216, 4096) * 14 * 4);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -289,7 +483,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -344,7 +539,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 210, e, 0), {0, 64, 16, 1}}, .b = {at(c, 210, e, 0), {0, 64, 1, 16}}, .y = {at(c, 211, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -368,7 +563,7 @@ static CUresult forward_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 211, e, 0), {0, 16, 4, 1}}, .b = {at(c, 211, e, 0), {0, 16, 1, 4}}, .y = {at(c, 212, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -392,7 +587,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 212, e, 0), {0, 16, 4, 1}}, .b = {at(c, 210, e, 0), {0, 64, 16, 1}}, .y = {at(c, 213, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -404,7 +599,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 213, e, 0), {0, 64, 16, 1}}, .b = {at(c, 213, e, 0), {0, 64, 1, 16}}, .y = {at(c, 214, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -428,7 +623,7 @@ static CUresult forward_10(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 214, e, 0), {0, 16, 4, 1}}, .b = {at(c, 214, e, 0), {0, 16, 1, 4}}, .y = {at(c, 215, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -452,7 +647,7 @@ static CUresult forward_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 215, e, 0), {0, 16, 4, 1}}, .b = {at(c, 213, e, 0), {0, 64, 16, 1}}, .y = {at(c, 216, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -464,7 +659,7 @@ static CUresult forward_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 216, e, 0), {0, 64, 16, 1}}, .b = {at(c, 216, e, 0), {0, 64, 1, 16}}, .y = {at(c, 217, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -488,7 +683,7 @@ static CUresult forward_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 217, e, 0), {0, 16, 4, 1}}, .b = {at(c, 217, e, 0), {0, 16, 1, 4}}, .y = {at(c, 218, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -512,7 +707,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 218, e, 0), {0, 16, 4, 1}}, .b = {at(c, 216, e, 0), {0, 64, 16, 1}}, .y = {at(c, 219, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -524,7 +719,7 @@ static CUresult forward_18(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 219, e, 0), {0, 64, 16, 1}}, .b = {at(c, 219, e, 0), {0, 64, 1, 16}}, .y = {at(c, 220, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -548,7 +743,7 @@ static CUresult forward_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 220, e, 0), {0, 16, 4, 1}}, .b = {at(c, 220, e, 0), {0, 16, 1, 4}}, .y = {at(c, 221, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -572,7 +767,7 @@ static CUresult forward_22(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 221, e, 0), {0, 16, 4, 1}}, .b = {at(c, 219, e, 0), {0, 64, 16, 1}}, .y = {at(c, 222, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -584,7 +779,7 @@ static CUresult forward_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 222, e, 0), {0, 64, 16, 1}}, .b = {at(c, 222, e, 0), {0, 64, 1, 16}}, .y = {at(c, 223, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -608,7 +803,7 @@ static CUresult forward_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 223, e, 0), {0, 16, 4, 1}}, .b = {at(c, 223, e, 0), {0, 16, 1, 4}}, .y = {at(c, 224, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -632,7 +827,7 @@ static CUresult forward_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 224, e, 0), {0, 16, 4, 1}}, .b = {at(c, 222, e, 0), {0, 64, 16, 1}}, .y = {at(c, 225, e, 0), {0, 64, 16, 1}}, .extent = {1, 4, 4, 16}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(16, 16), 4, 128, &a);
   }
   return r;
 }
@@ -696,7 +891,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 227, e, 0), {0, 84, 21, 1}}, .b = {at(c, 227, e, 0), {0, 84, 1, 21}}, .y = {at(c, 228, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -720,7 +915,7 @@ static CUresult forward_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 228, e, 0), {0, 16, 4, 1}}, .b = {at(c, 228, e, 0), {0, 16, 1, 4}}, .y = {at(c, 229, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -744,7 +939,7 @@ static CUresult forward_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 229, e, 0), {0, 16, 4, 1}}, .b = {at(c, 227, e, 0), {0, 84, 21, 1}}, .y = {at(c, 230, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -756,7 +951,7 @@ static CUresult forward_37(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 230, e, 0), {0, 84, 21, 1}}, .b = {at(c, 230, e, 0), {0, 84, 1, 21}}, .y = {at(c, 231, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -780,7 +975,7 @@ static CUresult forward_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 231, e, 0), {0, 16, 4, 1}}, .b = {at(c, 231, e, 0), {0, 16, 1, 4}}, .y = {at(c, 232, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -804,7 +999,7 @@ static CUresult forward_41(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 232, e, 0), {0, 16, 4, 1}}, .b = {at(c, 230, e, 0), {0, 84, 21, 1}}, .y = {at(c, 233, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -816,7 +1011,7 @@ static CUresult forward_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 233, e, 0), {0, 84, 21, 1}}, .b = {at(c, 233, e, 0), {0, 84, 1, 21}}, .y = {at(c, 234, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -840,7 +1035,7 @@ static CUresult forward_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 234, e, 0), {0, 16, 4, 1}}, .b = {at(c, 234, e, 0), {0, 16, 1, 4}}, .y = {at(c, 235, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -864,7 +1059,7 @@ static CUresult forward_46(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 235, e, 0), {0, 16, 4, 1}}, .b = {at(c, 233, e, 0), {0, 84, 21, 1}}, .y = {at(c, 236, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -876,7 +1071,7 @@ static CUresult forward_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 236, e, 0), {0, 84, 21, 1}}, .b = {at(c, 236, e, 0), {0, 84, 1, 21}}, .y = {at(c, 237, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -900,7 +1095,7 @@ static CUresult forward_49(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 237, e, 0), {0, 16, 4, 1}}, .b = {at(c, 237, e, 0), {0, 16, 1, 4}}, .y = {at(c, 238, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -924,7 +1119,7 @@ static CUresult forward_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 238, e, 0), {0, 16, 4, 1}}, .b = {at(c, 236, e, 0), {0, 84, 21, 1}}, .y = {at(c, 239, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -936,7 +1131,7 @@ static CUresult forward_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 239, e, 0), {0, 84, 21, 1}}, .b = {at(c, 239, e, 0), {0, 84, 1, 21}}, .y = {at(c, 240, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -960,7 +1155,7 @@ static CUresult forward_54(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 240, e, 0), {0, 16, 4, 1}}, .b = {at(c, 240, e, 0), {0, 16, 1, 4}}, .y = {at(c, 241, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -984,7 +1179,7 @@ static CUresult forward_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 241, e, 0), {0, 16, 4, 1}}, .b = {at(c, 239, e, 0), {0, 84, 21, 1}}, .y = {at(c, 242, e, 0), {0, 84, 21, 1}}, .extent = {1, 4, 4, 21}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(21, 32), 4, 128, &a);
   }
   return r;
 }
@@ -1048,7 +1243,7 @@ static CUresult forward_61(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 244, e, 0), {0, 0, 32, 1}}, .b = {at(c, 244, e, 0), {0, 0, 1, 32}}, .y = {at(c, 245, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, 4, 4}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1072,7 +1267,7 @@ static CUresult forward_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 245, e, 0), {0, 0, 4, 1}}, .b = {at(c, 245, e, 0), {0, 0, 1, 4}}, .y = {at(c, 246, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1096,7 +1291,7 @@ static CUresult forward_65(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 246, e, 0), {0, 0, 4, 1}}, .b = {at(c, 244, e, 0), {0, 0, 32, 1}}, .y = {at(c, 247, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 4, 32}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1108,7 +1303,7 @@ static CUresult forward_66(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 247, e, 0), {0, 0, 32, 1}}, .b = {at(c, 247, e, 0), {0, 0, 1, 32}}, .y = {at(c, 248, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, 4, 4}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1132,7 +1327,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 248, e, 0), {0, 0, 4, 1}}, .b = {at(c, 248, e, 0), {0, 0, 1, 4}}, .y = {at(c, 249, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1156,7 +1351,7 @@ static CUresult forward_70(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 249, e, 0), {0, 0, 4, 1}}, .b = {at(c, 247, e, 0), {0, 0, 32, 1}}, .y = {at(c, 250, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 4, 32}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1168,7 +1363,7 @@ static CUresult forward_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 250, e, 0), {0, 0, 32, 1}}, .b = {at(c, 250, e, 0), {0, 0, 1, 32}}, .y = {at(c, 251, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, 4, 4}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1192,7 +1387,7 @@ static CUresult forward_73(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 251, e, 0), {0, 0, 4, 1}}, .b = {at(c, 251, e, 0), {0, 0, 1, 4}}, .y = {at(c, 252, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1216,7 +1411,7 @@ static CUresult forward_75(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 252, e, 0), {0, 0, 4, 1}}, .b = {at(c, 250, e, 0), {0, 0, 32, 1}}, .y = {at(c, 253, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 4, 32}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1228,7 +1423,7 @@ static CUresult forward_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 253, e, 0), {0, 0, 32, 1}}, .b = {at(c, 253, e, 0), {0, 0, 1, 32}}, .y = {at(c, 254, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, 4, 4}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1252,7 +1447,7 @@ static CUresult forward_78(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 254, e, 0), {0, 0, 4, 1}}, .b = {at(c, 254, e, 0), {0, 0, 1, 4}}, .y = {at(c, 255, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1276,7 +1471,7 @@ static CUresult forward_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 255, e, 0), {0, 0, 4, 1}}, .b = {at(c, 253, e, 0), {0, 0, 32, 1}}, .y = {at(c, 256, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 4, 32}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1288,7 +1483,7 @@ static CUresult forward_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 256, e, 0), {0, 0, 32, 1}}, .b = {at(c, 256, e, 0), {0, 0, 1, 32}}, .y = {at(c, 257, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, 4, 4}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1312,7 +1507,7 @@ static CUresult forward_83(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 257, e, 0), {0, 0, 4, 1}}, .b = {at(c, 257, e, 0), {0, 0, 1, 4}}, .y = {at(c, 258, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1336,7 +1531,7 @@ static CUresult forward_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 258, e, 0), {0, 0, 4, 1}}, .b = {at(c, 256, e, 0), {0, 0, 32, 1}}, .y = {at(c, 259, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 4, 32}, .depth = 4};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1400,7 +1595,7 @@ static CUresult forward_90(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 261, e, 0), {0, 168, 42, 1}}, .b = {at(c, 261, e, 0), {0, 168, 1, 42}}, .y = {at(c, 262, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1424,7 +1619,7 @@ static CUresult forward_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 262, e, 0), {0, 16, 4, 1}}, .b = {at(c, 262, e, 0), {0, 16, 1, 4}}, .y = {at(c, 263, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1448,7 +1643,7 @@ static CUresult forward_94(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 263, e, 0), {0, 16, 4, 1}}, .b = {at(c, 261, e, 0), {0, 168, 42, 1}}, .y = {at(c, 264, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -1460,7 +1655,7 @@ static CUresult forward_95(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 264, e, 0), {0, 168, 42, 1}}, .b = {at(c, 264, e, 0), {0, 168, 1, 42}}, .y = {at(c, 265, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1484,7 +1679,7 @@ static CUresult forward_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 265, e, 0), {0, 16, 4, 1}}, .b = {at(c, 265, e, 0), {0, 16, 1, 4}}, .y = {at(c, 266, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1508,7 +1703,7 @@ static CUresult forward_99(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 266, e, 0), {0, 16, 4, 1}}, .b = {at(c, 264, e, 0), {0, 168, 42, 1}}, .y = {at(c, 267, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -1520,7 +1715,7 @@ static CUresult forward_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 267, e, 0), {0, 168, 42, 1}}, .b = {at(c, 267, e, 0), {0, 168, 1, 42}}, .y = {at(c, 268, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1544,7 +1739,7 @@ static CUresult forward_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 268, e, 0), {0, 16, 4, 1}}, .b = {at(c, 268, e, 0), {0, 16, 1, 4}}, .y = {at(c, 269, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1568,7 +1763,7 @@ static CUresult forward_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 269, e, 0), {0, 16, 4, 1}}, .b = {at(c, 267, e, 0), {0, 168, 42, 1}}, .y = {at(c, 270, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -1580,7 +1775,7 @@ static CUresult forward_105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 270, e, 0), {0, 168, 42, 1}}, .b = {at(c, 270, e, 0), {0, 168, 1, 42}}, .y = {at(c, 271, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1604,7 +1799,7 @@ static CUresult forward_107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 271, e, 0), {0, 16, 4, 1}}, .b = {at(c, 271, e, 0), {0, 16, 1, 4}}, .y = {at(c, 272, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1628,7 +1823,7 @@ static CUresult forward_109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 272, e, 0), {0, 16, 4, 1}}, .b = {at(c, 270, e, 0), {0, 168, 42, 1}}, .y = {at(c, 273, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -1640,7 +1835,7 @@ static CUresult forward_110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 273, e, 0), {0, 168, 42, 1}}, .b = {at(c, 273, e, 0), {0, 168, 1, 42}}, .y = {at(c, 274, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 42};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1664,7 +1859,7 @@ static CUresult forward_112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 274, e, 0), {0, 16, 4, 1}}, .b = {at(c, 274, e, 0), {0, 16, 1, 4}}, .y = {at(c, 275, e, 0), {0, 16, 4, 1}}, .extent = {1, 4, 4, 4}, .depth = 4};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(4, 64), ceiling(4, 16), 4, 128, &a);
   }
   return r;
 }
@@ -1688,7 +1883,7 @@ static CUresult forward_114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 275, e, 0), {0, 16, 4, 1}}, .b = {at(c, 273, e, 0), {0, 168, 42, 1}}, .y = {at(c, 276, e, 0), {0, 168, 42, 1}}, .extent = {1, 4, 4, 42}, .depth = 4};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 64), ceiling(42, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(4, 32), ceiling(42, 64), 4, 128, &a);
   }
   return r;
 }
@@ -1752,7 +1947,7 @@ static CUresult forward_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 278, e, 0), {0, 0, 27, 1}}, .b = {at(c, 278, e, 0), {0, 0, 1, 27}}, .y = {at(c, 279, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1776,7 +1971,7 @@ static CUresult forward_121(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 279, e, 0), {0, 0, 8, 1}}, .b = {at(c, 279, e, 0), {0, 0, 1, 8}}, .y = {at(c, 280, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1800,7 +1995,7 @@ static CUresult forward_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 280, e, 0), {0, 0, 8, 1}}, .b = {at(c, 278, e, 0), {0, 0, 27, 1}}, .y = {at(c, 281, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1812,7 +2007,7 @@ static CUresult forward_124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 281, e, 0), {0, 0, 27, 1}}, .b = {at(c, 281, e, 0), {0, 0, 1, 27}}, .y = {at(c, 282, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1836,7 +2031,7 @@ static CUresult forward_126(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 282, e, 0), {0, 0, 8, 1}}, .b = {at(c, 282, e, 0), {0, 0, 1, 8}}, .y = {at(c, 283, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1860,7 +2055,7 @@ static CUresult forward_128(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 283, e, 0), {0, 0, 8, 1}}, .b = {at(c, 281, e, 0), {0, 0, 27, 1}}, .y = {at(c, 284, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1872,7 +2067,7 @@ static CUresult forward_129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 284, e, 0), {0, 0, 27, 1}}, .b = {at(c, 284, e, 0), {0, 0, 1, 27}}, .y = {at(c, 285, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1896,7 +2091,7 @@ static CUresult forward_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 285, e, 0), {0, 0, 8, 1}}, .b = {at(c, 285, e, 0), {0, 0, 1, 8}}, .y = {at(c, 286, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1920,7 +2115,7 @@ static CUresult forward_133(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 286, e, 0), {0, 0, 8, 1}}, .b = {at(c, 284, e, 0), {0, 0, 27, 1}}, .y = {at(c, 287, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1932,7 +2127,7 @@ static CUresult forward_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 287, e, 0), {0, 0, 27, 1}}, .b = {at(c, 287, e, 0), {0, 0, 1, 27}}, .y = {at(c, 288, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1956,7 +2151,7 @@ static CUresult forward_136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 288, e, 0), {0, 0, 8, 1}}, .b = {at(c, 288, e, 0), {0, 0, 1, 8}}, .y = {at(c, 289, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1980,7 +2175,7 @@ static CUresult forward_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 289, e, 0), {0, 0, 8, 1}}, .b = {at(c, 287, e, 0), {0, 0, 27, 1}}, .y = {at(c, 290, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1992,7 +2187,7 @@ static CUresult forward_139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 290, e, 0), {0, 0, 27, 1}}, .b = {at(c, 290, e, 0), {0, 0, 1, 27}}, .y = {at(c, 291, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2016,7 +2211,7 @@ static CUresult forward_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 291, e, 0), {0, 0, 8, 1}}, .b = {at(c, 291, e, 0), {0, 0, 1, 8}}, .y = {at(c, 292, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2040,7 +2235,7 @@ static CUresult forward_143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 292, e, 0), {0, 0, 8, 1}}, .b = {at(c, 290, e, 0), {0, 0, 27, 1}}, .y = {at(c, 293, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 8, 27}, .depth = 8};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2104,7 +2299,7 @@ static CUresult forward_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 295, e, 0), {0, 576, 72, 1}}, .b = {at(c, 295, e, 0), {0, 576, 1, 72}}, .y = {at(c, 296, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2128,7 +2323,7 @@ static CUresult forward_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 296, e, 0), {0, 64, 8, 1}}, .b = {at(c, 296, e, 0), {0, 64, 1, 8}}, .y = {at(c, 297, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2152,7 +2347,7 @@ static CUresult forward_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 297, e, 0), {0, 64, 8, 1}}, .b = {at(c, 295, e, 0), {0, 576, 72, 1}}, .y = {at(c, 298, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2164,7 +2359,7 @@ static CUresult forward_153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 298, e, 0), {0, 576, 72, 1}}, .b = {at(c, 298, e, 0), {0, 576, 1, 72}}, .y = {at(c, 299, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2188,7 +2383,7 @@ static CUresult forward_155(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 299, e, 0), {0, 64, 8, 1}}, .b = {at(c, 299, e, 0), {0, 64, 1, 8}}, .y = {at(c, 300, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2212,7 +2407,7 @@ static CUresult forward_157(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 300, e, 0), {0, 64, 8, 1}}, .b = {at(c, 298, e, 0), {0, 576, 72, 1}}, .y = {at(c, 301, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2224,7 +2419,7 @@ static CUresult forward_158(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 301, e, 0), {0, 576, 72, 1}}, .b = {at(c, 301, e, 0), {0, 576, 1, 72}}, .y = {at(c, 302, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2248,7 +2443,7 @@ static CUresult forward_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 302, e, 0), {0, 64, 8, 1}}, .b = {at(c, 302, e, 0), {0, 64, 1, 8}}, .y = {at(c, 303, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2272,7 +2467,7 @@ static CUresult forward_162(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 303, e, 0), {0, 64, 8, 1}}, .b = {at(c, 301, e, 0), {0, 576, 72, 1}}, .y = {at(c, 304, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2284,7 +2479,7 @@ static CUresult forward_163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 304, e, 0), {0, 576, 72, 1}}, .b = {at(c, 304, e, 0), {0, 576, 1, 72}}, .y = {at(c, 305, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2308,7 +2503,7 @@ static CUresult forward_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 305, e, 0), {0, 64, 8, 1}}, .b = {at(c, 305, e, 0), {0, 64, 1, 8}}, .y = {at(c, 306, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2332,7 +2527,7 @@ static CUresult forward_167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 306, e, 0), {0, 64, 8, 1}}, .b = {at(c, 304, e, 0), {0, 576, 72, 1}}, .y = {at(c, 307, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2344,7 +2539,7 @@ static CUresult forward_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 307, e, 0), {0, 576, 72, 1}}, .b = {at(c, 307, e, 0), {0, 576, 1, 72}}, .y = {at(c, 308, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2368,7 +2563,7 @@ static CUresult forward_170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 308, e, 0), {0, 64, 8, 1}}, .b = {at(c, 308, e, 0), {0, 64, 1, 8}}, .y = {at(c, 309, e, 0), {0, 64, 8, 1}}, .extent = {1, 2, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 2, 128, &a);
   }
   return r;
 }
@@ -2392,7 +2587,7 @@ static CUresult forward_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 309, e, 0), {0, 64, 8, 1}}, .b = {at(c, 307, e, 0), {0, 576, 72, 1}}, .y = {at(c, 310, e, 0), {0, 576, 72, 1}}, .extent = {1, 2, 8, 72}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(72, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(72, 64), 2, 128, &a);
   }
   return r;
 }
@@ -2456,7 +2651,7 @@ static CUresult forward_177(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 312, e, 0), {0, 144, 1, 9}}, .b = {at(c, 312, e, 0), {0, 144, 9, 1}}, .y = {at(c, 313, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2480,7 +2675,7 @@ static CUresult forward_179(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 313, e, 0), {0, 81, 9, 1}}, .b = {at(c, 313, e, 0), {0, 81, 1, 9}}, .y = {at(c, 314, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2504,7 +2699,7 @@ static CUresult forward_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 312, e, 0), {0, 144, 9, 1}}, .b = {at(c, 314, e, 0), {0, 81, 9, 1}}, .y = {at(c, 315, e, 0), {0, 144, 9, 1}}, .extent = {1, 6, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2516,7 +2711,7 @@ static CUresult forward_182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 315, e, 0), {0, 144, 1, 9}}, .b = {at(c, 315, e, 0), {0, 144, 9, 1}}, .y = {at(c, 316, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2540,7 +2735,7 @@ static CUresult forward_184(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 316, e, 0), {0, 81, 9, 1}}, .b = {at(c, 316, e, 0), {0, 81, 1, 9}}, .y = {at(c, 317, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2564,7 +2759,7 @@ static CUresult forward_186(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 315, e, 0), {0, 144, 9, 1}}, .b = {at(c, 317, e, 0), {0, 81, 9, 1}}, .y = {at(c, 318, e, 0), {0, 144, 9, 1}}, .extent = {1, 6, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2576,7 +2771,7 @@ static CUresult forward_187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 318, e, 0), {0, 144, 1, 9}}, .b = {at(c, 318, e, 0), {0, 144, 9, 1}}, .y = {at(c, 319, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2600,7 +2795,7 @@ static CUresult forward_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 319, e, 0), {0, 81, 9, 1}}, .b = {at(c, 319, e, 0), {0, 81, 1, 9}}, .y = {at(c, 320, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2624,7 +2819,7 @@ static CUresult forward_191(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 318, e, 0), {0, 144, 9, 1}}, .b = {at(c, 320, e, 0), {0, 81, 9, 1}}, .y = {at(c, 321, e, 0), {0, 144, 9, 1}}, .extent = {1, 6, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2636,7 +2831,7 @@ static CUresult forward_192(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 321, e, 0), {0, 144, 1, 9}}, .b = {at(c, 321, e, 0), {0, 144, 9, 1}}, .y = {at(c, 322, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2660,7 +2855,7 @@ static CUresult forward_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 322, e, 0), {0, 81, 9, 1}}, .b = {at(c, 322, e, 0), {0, 81, 1, 9}}, .y = {at(c, 323, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2684,7 +2879,7 @@ static CUresult forward_196(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 321, e, 0), {0, 144, 9, 1}}, .b = {at(c, 323, e, 0), {0, 81, 9, 1}}, .y = {at(c, 324, e, 0), {0, 144, 9, 1}}, .extent = {1, 6, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2696,7 +2891,7 @@ static CUresult forward_197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 324, e, 0), {0, 144, 1, 9}}, .b = {at(c, 324, e, 0), {0, 144, 9, 1}}, .y = {at(c, 325, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 16};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2720,7 +2915,7 @@ static CUresult forward_199(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 325, e, 0), {0, 81, 9, 1}}, .b = {at(c, 325, e, 0), {0, 81, 1, 9}}, .y = {at(c, 326, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2744,7 +2939,7 @@ static CUresult forward_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 324, e, 0), {0, 144, 9, 1}}, .b = {at(c, 326, e, 0), {0, 81, 9, 1}}, .y = {at(c, 327, e, 0), {0, 144, 9, 1}}, .extent = {1, 6, 16, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -2808,7 +3003,7 @@ static CUresult forward_206(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 329, e, 0), {0, 256, 16, 1}}, .b = {at(c, 329, e, 0), {0, 256, 1, 16}}, .y = {at(c, 330, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -2832,7 +3027,7 @@ static CUresult forward_208(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 330, e, 0), {0, 256, 16, 1}}, .b = {at(c, 330, e, 0), {0, 256, 1, 16}}, .y = {at(c, 331, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -2856,7 +3051,7 @@ static CUresult forward_210(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 331, e, 0), {0, 256, 16, 1}}, .b = {at(c, 329, e, 0), {0, 256, 16, 1}}, .y = {at(c, 332, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -2868,7 +3063,7 @@ static CUresult forward_211(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 332, e, 0), {0, 256, 16, 1}}, .b = {at(c, 332, e, 0), {0, 256, 1, 16}}, .y = {at(c, 333, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -2892,7 +3087,7 @@ static CUresult forward_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 333, e, 0), {0, 256, 16, 1}}, .b = {at(c, 333, e, 0), {0, 256, 1, 16}}, .y = {at(c, 334, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -2916,7 +3111,7 @@ static CUresult forward_215(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 334, e, 0), {0, 256, 16, 1}}, .b = {at(c, 332, e, 0), {0, 256, 16, 1}}, .y = {at(c, 335, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -2928,7 +3123,7 @@ static CUresult forward_216(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 335, e, 0), {0, 256, 16, 1}}, .b = {at(c, 335, e, 0), {0, 256, 1, 16}}, .y = {at(c, 336, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -2952,7 +3147,7 @@ static CUresult forward_218(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 336, e, 0), {0, 256, 16, 1}}, .b = {at(c, 336, e, 0), {0, 256, 1, 16}}, .y = {at(c, 337, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -2976,7 +3171,7 @@ static CUresult forward_220(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 337, e, 0), {0, 256, 16, 1}}, .b = {at(c, 335, e, 0), {0, 256, 16, 1}}, .y = {at(c, 338, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -2988,7 +3183,7 @@ static CUresult forward_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 338, e, 0), {0, 256, 16, 1}}, .b = {at(c, 338, e, 0), {0, 256, 1, 16}}, .y = {at(c, 339, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3012,7 +3207,7 @@ static CUresult forward_223(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 339, e, 0), {0, 256, 16, 1}}, .b = {at(c, 339, e, 0), {0, 256, 1, 16}}, .y = {at(c, 340, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3036,7 +3231,7 @@ static CUresult forward_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 340, e, 0), {0, 256, 16, 1}}, .b = {at(c, 338, e, 0), {0, 256, 16, 1}}, .y = {at(c, 341, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3048,7 +3243,7 @@ static CUresult forward_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 341, e, 0), {0, 256, 16, 1}}, .b = {at(c, 341, e, 0), {0, 256, 1, 16}}, .y = {at(c, 342, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3072,7 +3267,7 @@ static CUresult forward_228(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 342, e, 0), {0, 256, 16, 1}}, .b = {at(c, 342, e, 0), {0, 256, 1, 16}}, .y = {at(c, 343, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3096,7 +3291,7 @@ static CUresult forward_230(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 343, e, 0), {0, 256, 16, 1}}, .b = {at(c, 341, e, 0), {0, 256, 16, 1}}, .y = {at(c, 344, e, 0), {0, 256, 16, 1}}, .extent = {1, 7, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 7, 128, &a);
   }
   return r;
 }
@@ -3160,7 +3355,7 @@ static CUresult forward_235(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 346, e, 0), {0, 512, 32, 1}}, .b = {at(c, 346, e, 0), {0, 512, 1, 32}}, .y = {at(c, 347, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3184,7 +3379,7 @@ static CUresult forward_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 347, e, 0), {0, 256, 16, 1}}, .b = {at(c, 347, e, 0), {0, 256, 1, 16}}, .y = {at(c, 348, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3208,7 +3403,7 @@ static CUresult forward_239(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 348, e, 0), {0, 256, 16, 1}}, .b = {at(c, 346, e, 0), {0, 512, 32, 1}}, .y = {at(c, 349, e, 0), {0, 512, 32, 1}}, .extent = {1, 10, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -3220,7 +3415,7 @@ static CUresult forward_240(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 349, e, 0), {0, 512, 32, 1}}, .b = {at(c, 349, e, 0), {0, 512, 1, 32}}, .y = {at(c, 350, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3244,7 +3439,7 @@ static CUresult forward_242(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 350, e, 0), {0, 256, 16, 1}}, .b = {at(c, 350, e, 0), {0, 256, 1, 16}}, .y = {at(c, 351, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3268,7 +3463,7 @@ static CUresult forward_244(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 351, e, 0), {0, 256, 16, 1}}, .b = {at(c, 349, e, 0), {0, 512, 32, 1}}, .y = {at(c, 352, e, 0), {0, 512, 32, 1}}, .extent = {1, 10, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -3280,7 +3475,7 @@ static CUresult forward_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 352, e, 0), {0, 512, 32, 1}}, .b = {at(c, 352, e, 0), {0, 512, 1, 32}}, .y = {at(c, 353, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3304,7 +3499,7 @@ static CUresult forward_247(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 353, e, 0), {0, 256, 16, 1}}, .b = {at(c, 353, e, 0), {0, 256, 1, 16}}, .y = {at(c, 354, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3328,7 +3523,7 @@ static CUresult forward_249(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 354, e, 0), {0, 256, 16, 1}}, .b = {at(c, 352, e, 0), {0, 512, 32, 1}}, .y = {at(c, 355, e, 0), {0, 512, 32, 1}}, .extent = {1, 10, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -3340,7 +3535,7 @@ static CUresult forward_250(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 355, e, 0), {0, 512, 32, 1}}, .b = {at(c, 355, e, 0), {0, 512, 1, 32}}, .y = {at(c, 356, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3364,7 +3559,7 @@ static CUresult forward_252(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 356, e, 0), {0, 256, 16, 1}}, .b = {at(c, 356, e, 0), {0, 256, 1, 16}}, .y = {at(c, 357, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3388,7 +3583,7 @@ static CUresult forward_254(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 357, e, 0), {0, 256, 16, 1}}, .b = {at(c, 355, e, 0), {0, 512, 32, 1}}, .y = {at(c, 358, e, 0), {0, 512, 32, 1}}, .extent = {1, 10, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -3400,7 +3595,7 @@ static CUresult forward_255(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 358, e, 0), {0, 512, 32, 1}}, .b = {at(c, 358, e, 0), {0, 512, 1, 32}}, .y = {at(c, 359, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3424,7 +3619,7 @@ static CUresult forward_257(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 359, e, 0), {0, 256, 16, 1}}, .b = {at(c, 359, e, 0), {0, 256, 1, 16}}, .y = {at(c, 360, e, 0), {0, 256, 16, 1}}, .extent = {1, 10, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 10, 128, &a);
   }
   return r;
 }
@@ -3448,7 +3643,7 @@ static CUresult forward_259(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 360, e, 0), {0, 256, 16, 1}}, .b = {at(c, 358, e, 0), {0, 512, 32, 1}}, .y = {at(c, 361, e, 0), {0, 512, 32, 1}}, .extent = {1, 10, 16, 32}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(32, 32), 10, 128, &a);
   }
   return r;
 }
@@ -3512,7 +3707,7 @@ static CUresult forward_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 363, e, 0), {0, 0, 72, 1}}, .b = {at(c, 363, e, 0), {0, 0, 1, 72}}, .y = {at(c, 364, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3536,7 +3731,7 @@ static CUresult forward_266(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 364, e, 0), {0, 0, 16, 1}}, .b = {at(c, 364, e, 0), {0, 0, 1, 16}}, .y = {at(c, 365, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3560,7 +3755,7 @@ static CUresult forward_268(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 365, e, 0), {0, 0, 16, 1}}, .b = {at(c, 363, e, 0), {0, 0, 72, 1}}, .y = {at(c, 366, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3572,7 +3767,7 @@ static CUresult forward_269(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 366, e, 0), {0, 0, 72, 1}}, .b = {at(c, 366, e, 0), {0, 0, 1, 72}}, .y = {at(c, 367, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3596,7 +3791,7 @@ static CUresult forward_271(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 367, e, 0), {0, 0, 16, 1}}, .b = {at(c, 367, e, 0), {0, 0, 1, 16}}, .y = {at(c, 368, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3620,7 +3815,7 @@ static CUresult forward_273(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 368, e, 0), {0, 0, 16, 1}}, .b = {at(c, 366, e, 0), {0, 0, 72, 1}}, .y = {at(c, 369, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3632,7 +3827,7 @@ static CUresult forward_274(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 369, e, 0), {0, 0, 72, 1}}, .b = {at(c, 369, e, 0), {0, 0, 1, 72}}, .y = {at(c, 370, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3656,7 +3851,7 @@ static CUresult forward_276(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 370, e, 0), {0, 0, 16, 1}}, .b = {at(c, 370, e, 0), {0, 0, 1, 16}}, .y = {at(c, 371, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3680,7 +3875,7 @@ static CUresult forward_278(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 371, e, 0), {0, 0, 16, 1}}, .b = {at(c, 369, e, 0), {0, 0, 72, 1}}, .y = {at(c, 372, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3692,7 +3887,7 @@ static CUresult forward_279(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 372, e, 0), {0, 0, 72, 1}}, .b = {at(c, 372, e, 0), {0, 0, 1, 72}}, .y = {at(c, 373, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3716,7 +3911,7 @@ static CUresult forward_281(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 373, e, 0), {0, 0, 16, 1}}, .b = {at(c, 373, e, 0), {0, 0, 1, 16}}, .y = {at(c, 374, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3740,7 +3935,7 @@ static CUresult forward_283(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 374, e, 0), {0, 0, 16, 1}}, .b = {at(c, 372, e, 0), {0, 0, 72, 1}}, .y = {at(c, 375, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3752,7 +3947,7 @@ static CUresult forward_284(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 375, e, 0), {0, 0, 72, 1}}, .b = {at(c, 375, e, 0), {0, 0, 1, 72}}, .y = {at(c, 376, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 72};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3776,7 +3971,7 @@ static CUresult forward_286(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 376, e, 0), {0, 0, 16, 1}}, .b = {at(c, 376, e, 0), {0, 0, 1, 16}}, .y = {at(c, 377, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -3800,7 +3995,7 @@ static CUresult forward_288(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 377, e, 0), {0, 0, 16, 1}}, .b = {at(c, 375, e, 0), {0, 0, 72, 1}}, .y = {at(c, 378, e, 0), {0, 0, 72, 1}}, .extent = {1, 1, 16, 72}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(72, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(72, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3864,7 +4059,7 @@ static CUresult forward_293(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 380, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 380, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 381, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3888,7 +4083,7 @@ static CUresult forward_295(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 381, e, 0), {0, 256, 16, 1}}, .b = {at(c, 381, e, 0), {0, 256, 1, 16}}, .y = {at(c, 382, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3912,7 +4107,7 @@ static CUresult forward_297(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 382, e, 0), {0, 256, 16, 1}}, .b = {at(c, 380, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 383, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -3924,7 +4119,7 @@ static CUresult forward_298(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 383, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 383, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 384, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3948,7 +4143,7 @@ static CUresult forward_300(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 384, e, 0), {0, 256, 16, 1}}, .b = {at(c, 384, e, 0), {0, 256, 1, 16}}, .y = {at(c, 385, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -3972,7 +4167,7 @@ static CUresult forward_302(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 385, e, 0), {0, 256, 16, 1}}, .b = {at(c, 383, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 386, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -3984,7 +4179,7 @@ static CUresult forward_303(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 386, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 386, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 387, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4008,7 +4203,7 @@ static CUresult forward_305(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 387, e, 0), {0, 256, 16, 1}}, .b = {at(c, 387, e, 0), {0, 256, 1, 16}}, .y = {at(c, 388, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4032,7 +4227,7 @@ static CUresult forward_307(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 388, e, 0), {0, 256, 16, 1}}, .b = {at(c, 386, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 389, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4044,7 +4239,7 @@ static CUresult forward_308(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 389, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 389, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 390, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4068,7 +4263,7 @@ static CUresult forward_310(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 390, e, 0), {0, 256, 16, 1}}, .b = {at(c, 390, e, 0), {0, 256, 1, 16}}, .y = {at(c, 391, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4092,7 +4287,7 @@ static CUresult forward_312(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 391, e, 0), {0, 256, 16, 1}}, .b = {at(c, 389, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 392, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4104,7 +4299,7 @@ static CUresult forward_313(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 392, e, 0), {0, 2304, 144, 1}}, .b = {at(c, 392, e, 0), {0, 2304, 1, 144}}, .y = {at(c, 393, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 144};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4128,7 +4323,7 @@ static CUresult forward_315(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 393, e, 0), {0, 256, 16, 1}}, .b = {at(c, 393, e, 0), {0, 256, 1, 16}}, .y = {at(c, 394, e, 0), {0, 256, 16, 1}}, .extent = {1, 8, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 8, 128, &a);
   }
   return r;
 }
@@ -4152,7 +4347,7 @@ static CUresult forward_317(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 394, e, 0), {0, 256, 16, 1}}, .b = {at(c, 392, e, 0), {0, 2304, 144, 1}}, .y = {at(c, 395, e, 0), {0, 2304, 144, 1}}, .extent = {1, 8, 16, 144}, .depth = 16};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(144, 64), 8, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 32), ceiling(144, 64), 8, 128, &a);
   }
   return r;
 }
@@ -4216,7 +4411,7 @@ static CUresult forward_322(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 397, e, 0), {0, 189, 1, 9}}, .b = {at(c, 397, e, 0), {0, 189, 9, 1}}, .y = {at(c, 398, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4240,7 +4435,7 @@ static CUresult forward_324(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 398, e, 0), {0, 81, 9, 1}}, .b = {at(c, 398, e, 0), {0, 81, 1, 9}}, .y = {at(c, 399, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4264,7 +4459,7 @@ static CUresult forward_326(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 397, e, 0), {0, 189, 9, 1}}, .b = {at(c, 399, e, 0), {0, 81, 9, 1}}, .y = {at(c, 400, e, 0), {0, 189, 9, 1}}, .extent = {1, 6, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4276,7 +4471,7 @@ static CUresult forward_327(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 400, e, 0), {0, 189, 1, 9}}, .b = {at(c, 400, e, 0), {0, 189, 9, 1}}, .y = {at(c, 401, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4300,7 +4495,7 @@ static CUresult forward_329(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 401, e, 0), {0, 81, 9, 1}}, .b = {at(c, 401, e, 0), {0, 81, 1, 9}}, .y = {at(c, 402, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4324,7 +4519,7 @@ static CUresult forward_331(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 400, e, 0), {0, 189, 9, 1}}, .b = {at(c, 402, e, 0), {0, 81, 9, 1}}, .y = {at(c, 403, e, 0), {0, 189, 9, 1}}, .extent = {1, 6, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4336,7 +4531,7 @@ static CUresult forward_332(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 403, e, 0), {0, 189, 1, 9}}, .b = {at(c, 403, e, 0), {0, 189, 9, 1}}, .y = {at(c, 404, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4360,7 +4555,7 @@ static CUresult forward_334(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 404, e, 0), {0, 81, 9, 1}}, .b = {at(c, 404, e, 0), {0, 81, 1, 9}}, .y = {at(c, 405, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4384,7 +4579,7 @@ static CUresult forward_336(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 403, e, 0), {0, 189, 9, 1}}, .b = {at(c, 405, e, 0), {0, 81, 9, 1}}, .y = {at(c, 406, e, 0), {0, 189, 9, 1}}, .extent = {1, 6, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4396,7 +4591,7 @@ static CUresult forward_337(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 406, e, 0), {0, 189, 1, 9}}, .b = {at(c, 406, e, 0), {0, 189, 9, 1}}, .y = {at(c, 407, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4420,7 +4615,7 @@ static CUresult forward_339(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 407, e, 0), {0, 81, 9, 1}}, .b = {at(c, 407, e, 0), {0, 81, 1, 9}}, .y = {at(c, 408, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4444,7 +4639,7 @@ static CUresult forward_341(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 406, e, 0), {0, 189, 9, 1}}, .b = {at(c, 408, e, 0), {0, 81, 9, 1}}, .y = {at(c, 409, e, 0), {0, 189, 9, 1}}, .extent = {1, 6, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4456,7 +4651,7 @@ static CUresult forward_342(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 409, e, 0), {0, 189, 1, 9}}, .b = {at(c, 409, e, 0), {0, 189, 9, 1}}, .y = {at(c, 410, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 21};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4480,7 +4675,7 @@ static CUresult forward_344(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 410, e, 0), {0, 81, 9, 1}}, .b = {at(c, 410, e, 0), {0, 81, 1, 9}}, .y = {at(c, 411, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4504,7 +4699,7 @@ static CUresult forward_346(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 409, e, 0), {0, 189, 9, 1}}, .b = {at(c, 411, e, 0), {0, 81, 9, 1}}, .y = {at(c, 412, e, 0), {0, 189, 9, 1}}, .extent = {1, 6, 21, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -4568,7 +4763,7 @@ static CUresult forward_351(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 414, e, 0), {0, 441, 21, 1}}, .b = {at(c, 414, e, 0), {0, 441, 1, 21}}, .y = {at(c, 415, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4592,7 +4787,7 @@ static CUresult forward_353(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 415, e, 0), {0, 441, 21, 1}}, .b = {at(c, 415, e, 0), {0, 441, 1, 21}}, .y = {at(c, 416, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4616,7 +4811,7 @@ static CUresult forward_355(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 416, e, 0), {0, 441, 21, 1}}, .b = {at(c, 414, e, 0), {0, 441, 21, 1}}, .y = {at(c, 417, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4628,7 +4823,7 @@ static CUresult forward_356(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 417, e, 0), {0, 441, 21, 1}}, .b = {at(c, 417, e, 0), {0, 441, 1, 21}}, .y = {at(c, 418, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4652,7 +4847,7 @@ static CUresult forward_358(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 418, e, 0), {0, 441, 21, 1}}, .b = {at(c, 418, e, 0), {0, 441, 1, 21}}, .y = {at(c, 419, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4676,7 +4871,7 @@ static CUresult forward_360(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 419, e, 0), {0, 441, 21, 1}}, .b = {at(c, 417, e, 0), {0, 441, 21, 1}}, .y = {at(c, 420, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4688,7 +4883,7 @@ static CUresult forward_361(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 420, e, 0), {0, 441, 21, 1}}, .b = {at(c, 420, e, 0), {0, 441, 1, 21}}, .y = {at(c, 421, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4712,7 +4907,7 @@ static CUresult forward_363(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 421, e, 0), {0, 441, 21, 1}}, .b = {at(c, 421, e, 0), {0, 441, 1, 21}}, .y = {at(c, 422, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4736,7 +4931,7 @@ static CUresult forward_365(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 422, e, 0), {0, 441, 21, 1}}, .b = {at(c, 420, e, 0), {0, 441, 21, 1}}, .y = {at(c, 423, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4748,7 +4943,7 @@ static CUresult forward_366(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 423, e, 0), {0, 441, 21, 1}}, .b = {at(c, 423, e, 0), {0, 441, 1, 21}}, .y = {at(c, 424, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4772,7 +4967,7 @@ static CUresult forward_368(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 424, e, 0), {0, 441, 21, 1}}, .b = {at(c, 424, e, 0), {0, 441, 1, 21}}, .y = {at(c, 425, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4796,7 +4991,7 @@ static CUresult forward_370(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 425, e, 0), {0, 441, 21, 1}}, .b = {at(c, 423, e, 0), {0, 441, 21, 1}}, .y = {at(c, 426, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4808,7 +5003,7 @@ static CUresult forward_371(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 426, e, 0), {0, 441, 21, 1}}, .b = {at(c, 426, e, 0), {0, 441, 1, 21}}, .y = {at(c, 427, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4832,7 +5027,7 @@ static CUresult forward_373(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 427, e, 0), {0, 441, 21, 1}}, .b = {at(c, 427, e, 0), {0, 441, 1, 21}}, .y = {at(c, 428, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4856,7 +5051,7 @@ static CUresult forward_375(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 428, e, 0), {0, 441, 21, 1}}, .b = {at(c, 426, e, 0), {0, 441, 21, 1}}, .y = {at(c, 429, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4920,7 +5115,7 @@ static CUresult forward_380(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 431, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 431, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 432, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4944,7 +5139,7 @@ static CUresult forward_382(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 432, e, 0), {0, 441, 21, 1}}, .b = {at(c, 432, e, 0), {0, 441, 1, 21}}, .y = {at(c, 433, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -4968,7 +5163,7 @@ static CUresult forward_384(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 433, e, 0), {0, 441, 21, 1}}, .b = {at(c, 431, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 434, e, 0), {0, 1344, 64, 1}}, .extent = {1, 6, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -4980,7 +5175,7 @@ static CUresult forward_385(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 434, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 434, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 435, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -5004,7 +5199,7 @@ static CUresult forward_387(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 435, e, 0), {0, 441, 21, 1}}, .b = {at(c, 435, e, 0), {0, 441, 1, 21}}, .y = {at(c, 436, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -5028,7 +5223,7 @@ static CUresult forward_389(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 436, e, 0), {0, 441, 21, 1}}, .b = {at(c, 434, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 437, e, 0), {0, 1344, 64, 1}}, .extent = {1, 6, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -5040,7 +5235,7 @@ static CUresult forward_390(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 437, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 437, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 438, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -5064,7 +5259,7 @@ static CUresult forward_392(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 438, e, 0), {0, 441, 21, 1}}, .b = {at(c, 438, e, 0), {0, 441, 1, 21}}, .y = {at(c, 439, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -5088,7 +5283,7 @@ static CUresult forward_394(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 439, e, 0), {0, 441, 21, 1}}, .b = {at(c, 437, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 440, e, 0), {0, 1344, 64, 1}}, .extent = {1, 6, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -5100,7 +5295,7 @@ static CUresult forward_395(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 440, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 440, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 441, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -5124,7 +5319,7 @@ static CUresult forward_397(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 441, e, 0), {0, 441, 21, 1}}, .b = {at(c, 441, e, 0), {0, 441, 1, 21}}, .y = {at(c, 442, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -5148,7 +5343,7 @@ static CUresult forward_399(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 442, e, 0), {0, 441, 21, 1}}, .b = {at(c, 440, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 443, e, 0), {0, 1344, 64, 1}}, .extent = {1, 6, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -5160,7 +5355,7 @@ static CUresult forward_400(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 443, e, 0), {0, 1344, 64, 1}}, .b = {at(c, 443, e, 0), {0, 1344, 1, 64}}, .y = {at(c, 444, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -5184,7 +5379,7 @@ static CUresult forward_402(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 444, e, 0), {0, 441, 21, 1}}, .b = {at(c, 444, e, 0), {0, 441, 1, 21}}, .y = {at(c, 445, e, 0), {0, 441, 21, 1}}, .extent = {1, 6, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 6, 128, &a);
   }
   return r;
 }
@@ -5208,7 +5403,7 @@ static CUresult forward_404(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 445, e, 0), {0, 441, 21, 1}}, .b = {at(c, 443, e, 0), {0, 1344, 64, 1}}, .y = {at(c, 446, e, 0), {0, 1344, 64, 1}}, .extent = {1, 6, 21, 64}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(64, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(64, 64), 6, 128, &a);
   }
   return r;
 }
@@ -5272,7 +5467,7 @@ static CUresult forward_409(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 448, e, 0), {0, 288, 1, 9}}, .b = {at(c, 448, e, 0), {0, 288, 9, 1}}, .y = {at(c, 449, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5296,7 +5491,7 @@ static CUresult forward_411(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 449, e, 0), {0, 81, 9, 1}}, .b = {at(c, 449, e, 0), {0, 81, 1, 9}}, .y = {at(c, 450, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5320,7 +5515,7 @@ static CUresult forward_413(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 448, e, 0), {0, 288, 9, 1}}, .b = {at(c, 450, e, 0), {0, 81, 9, 1}}, .y = {at(c, 451, e, 0), {0, 288, 9, 1}}, .extent = {1, 6, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5332,7 +5527,7 @@ static CUresult forward_414(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 451, e, 0), {0, 288, 1, 9}}, .b = {at(c, 451, e, 0), {0, 288, 9, 1}}, .y = {at(c, 452, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5356,7 +5551,7 @@ static CUresult forward_416(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 452, e, 0), {0, 81, 9, 1}}, .b = {at(c, 452, e, 0), {0, 81, 1, 9}}, .y = {at(c, 453, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5380,7 +5575,7 @@ static CUresult forward_418(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 451, e, 0), {0, 288, 9, 1}}, .b = {at(c, 453, e, 0), {0, 81, 9, 1}}, .y = {at(c, 454, e, 0), {0, 288, 9, 1}}, .extent = {1, 6, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5392,7 +5587,7 @@ static CUresult forward_419(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 454, e, 0), {0, 288, 1, 9}}, .b = {at(c, 454, e, 0), {0, 288, 9, 1}}, .y = {at(c, 455, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5416,7 +5611,7 @@ static CUresult forward_421(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 455, e, 0), {0, 81, 9, 1}}, .b = {at(c, 455, e, 0), {0, 81, 1, 9}}, .y = {at(c, 456, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5440,7 +5635,7 @@ static CUresult forward_423(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 454, e, 0), {0, 288, 9, 1}}, .b = {at(c, 456, e, 0), {0, 81, 9, 1}}, .y = {at(c, 457, e, 0), {0, 288, 9, 1}}, .extent = {1, 6, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5452,7 +5647,7 @@ static CUresult forward_424(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 457, e, 0), {0, 288, 1, 9}}, .b = {at(c, 457, e, 0), {0, 288, 9, 1}}, .y = {at(c, 458, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5476,7 +5671,7 @@ static CUresult forward_426(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 458, e, 0), {0, 81, 9, 1}}, .b = {at(c, 458, e, 0), {0, 81, 1, 9}}, .y = {at(c, 459, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5500,7 +5695,7 @@ static CUresult forward_428(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 457, e, 0), {0, 288, 9, 1}}, .b = {at(c, 459, e, 0), {0, 81, 9, 1}}, .y = {at(c, 460, e, 0), {0, 288, 9, 1}}, .extent = {1, 6, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5512,7 +5707,7 @@ static CUresult forward_429(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 460, e, 0), {0, 288, 1, 9}}, .b = {at(c, 460, e, 0), {0, 288, 9, 1}}, .y = {at(c, 461, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5536,7 +5731,7 @@ static CUresult forward_431(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 461, e, 0), {0, 81, 9, 1}}, .b = {at(c, 461, e, 0), {0, 81, 1, 9}}, .y = {at(c, 462, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5560,7 +5755,7 @@ static CUresult forward_433(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 460, e, 0), {0, 288, 9, 1}}, .b = {at(c, 462, e, 0), {0, 81, 9, 1}}, .y = {at(c, 463, e, 0), {0, 288, 9, 1}}, .extent = {1, 6, 32, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -5624,7 +5819,7 @@ static CUresult forward_438(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 465, e, 0), {0, 512, 1, 16}}, .b = {at(c, 465, e, 0), {0, 512, 16, 1}}, .y = {at(c, 466, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5648,7 +5843,7 @@ static CUresult forward_440(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 466, e, 0), {0, 256, 16, 1}}, .b = {at(c, 466, e, 0), {0, 256, 1, 16}}, .y = {at(c, 467, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5672,7 +5867,7 @@ static CUresult forward_442(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 465, e, 0), {0, 512, 16, 1}}, .b = {at(c, 467, e, 0), {0, 256, 16, 1}}, .y = {at(c, 468, e, 0), {0, 512, 16, 1}}, .extent = {1, 2, 32, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5684,7 +5879,7 @@ static CUresult forward_443(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 468, e, 0), {0, 512, 1, 16}}, .b = {at(c, 468, e, 0), {0, 512, 16, 1}}, .y = {at(c, 469, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5708,7 +5903,7 @@ static CUresult forward_445(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 469, e, 0), {0, 256, 16, 1}}, .b = {at(c, 469, e, 0), {0, 256, 1, 16}}, .y = {at(c, 470, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5732,7 +5927,7 @@ static CUresult forward_447(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 468, e, 0), {0, 512, 16, 1}}, .b = {at(c, 470, e, 0), {0, 256, 16, 1}}, .y = {at(c, 471, e, 0), {0, 512, 16, 1}}, .extent = {1, 2, 32, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5744,7 +5939,7 @@ static CUresult forward_448(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 471, e, 0), {0, 512, 1, 16}}, .b = {at(c, 471, e, 0), {0, 512, 16, 1}}, .y = {at(c, 472, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5768,7 +5963,7 @@ static CUresult forward_450(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 472, e, 0), {0, 256, 16, 1}}, .b = {at(c, 472, e, 0), {0, 256, 1, 16}}, .y = {at(c, 473, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5792,7 +5987,7 @@ static CUresult forward_452(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 471, e, 0), {0, 512, 16, 1}}, .b = {at(c, 473, e, 0), {0, 256, 16, 1}}, .y = {at(c, 474, e, 0), {0, 512, 16, 1}}, .extent = {1, 2, 32, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5804,7 +5999,7 @@ static CUresult forward_453(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 474, e, 0), {0, 512, 1, 16}}, .b = {at(c, 474, e, 0), {0, 512, 16, 1}}, .y = {at(c, 475, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5828,7 +6023,7 @@ static CUresult forward_455(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 475, e, 0), {0, 256, 16, 1}}, .b = {at(c, 475, e, 0), {0, 256, 1, 16}}, .y = {at(c, 476, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5852,7 +6047,7 @@ static CUresult forward_457(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 474, e, 0), {0, 512, 16, 1}}, .b = {at(c, 476, e, 0), {0, 256, 16, 1}}, .y = {at(c, 477, e, 0), {0, 512, 16, 1}}, .extent = {1, 2, 32, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5864,7 +6059,7 @@ static CUresult forward_458(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 477, e, 0), {0, 512, 1, 16}}, .b = {at(c, 477, e, 0), {0, 512, 16, 1}}, .y = {at(c, 478, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 32};
-    r = launch(c, k_matmul_e_16_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5888,7 +6083,7 @@ static CUresult forward_460(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 478, e, 0), {0, 256, 16, 1}}, .b = {at(c, 478, e, 0), {0, 256, 1, 16}}, .y = {at(c, 479, e, 0), {0, 256, 16, 1}}, .extent = {1, 2, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5912,7 +6107,7 @@ static CUresult forward_462(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 477, e, 0), {0, 512, 16, 1}}, .b = {at(c, 479, e, 0), {0, 256, 16, 1}}, .y = {at(c, 480, e, 0), {0, 512, 16, 1}}, .extent = {1, 2, 32, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(16, 16), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(16, 16), 2, 128, &a);
   }
   return r;
 }
@@ -5976,7 +6171,7 @@ static CUresult forward_467(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 482, e, 0), {0, 672, 1, 21}}, .b = {at(c, 482, e, 0), {0, 672, 21, 1}}, .y = {at(c, 483, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6000,7 +6195,7 @@ static CUresult forward_469(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 483, e, 0), {0, 441, 21, 1}}, .b = {at(c, 483, e, 0), {0, 441, 1, 21}}, .y = {at(c, 484, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6024,7 +6219,7 @@ static CUresult forward_471(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 482, e, 0), {0, 672, 21, 1}}, .b = {at(c, 484, e, 0), {0, 441, 21, 1}}, .y = {at(c, 485, e, 0), {0, 672, 21, 1}}, .extent = {1, 2, 32, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6036,7 +6231,7 @@ static CUresult forward_472(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 485, e, 0), {0, 672, 1, 21}}, .b = {at(c, 485, e, 0), {0, 672, 21, 1}}, .y = {at(c, 486, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6060,7 +6255,7 @@ static CUresult forward_474(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 486, e, 0), {0, 441, 21, 1}}, .b = {at(c, 486, e, 0), {0, 441, 1, 21}}, .y = {at(c, 487, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6084,7 +6279,7 @@ static CUresult forward_476(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 485, e, 0), {0, 672, 21, 1}}, .b = {at(c, 487, e, 0), {0, 441, 21, 1}}, .y = {at(c, 488, e, 0), {0, 672, 21, 1}}, .extent = {1, 2, 32, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6096,7 +6291,7 @@ static CUresult forward_477(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 488, e, 0), {0, 672, 1, 21}}, .b = {at(c, 488, e, 0), {0, 672, 21, 1}}, .y = {at(c, 489, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6120,7 +6315,7 @@ static CUresult forward_479(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 489, e, 0), {0, 441, 21, 1}}, .b = {at(c, 489, e, 0), {0, 441, 1, 21}}, .y = {at(c, 490, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6144,7 +6339,7 @@ static CUresult forward_481(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 488, e, 0), {0, 672, 21, 1}}, .b = {at(c, 490, e, 0), {0, 441, 21, 1}}, .y = {at(c, 491, e, 0), {0, 672, 21, 1}}, .extent = {1, 2, 32, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6156,7 +6351,7 @@ static CUresult forward_482(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 491, e, 0), {0, 672, 1, 21}}, .b = {at(c, 491, e, 0), {0, 672, 21, 1}}, .y = {at(c, 492, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6180,7 +6375,7 @@ static CUresult forward_484(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 492, e, 0), {0, 441, 21, 1}}, .b = {at(c, 492, e, 0), {0, 441, 1, 21}}, .y = {at(c, 493, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6204,7 +6399,7 @@ static CUresult forward_486(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 491, e, 0), {0, 672, 21, 1}}, .b = {at(c, 493, e, 0), {0, 441, 21, 1}}, .y = {at(c, 494, e, 0), {0, 672, 21, 1}}, .extent = {1, 2, 32, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6216,7 +6411,7 @@ static CUresult forward_487(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 494, e, 0), {0, 672, 1, 21}}, .b = {at(c, 494, e, 0), {0, 672, 21, 1}}, .y = {at(c, 495, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6240,7 +6435,7 @@ static CUresult forward_489(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 495, e, 0), {0, 441, 21, 1}}, .b = {at(c, 495, e, 0), {0, 441, 1, 21}}, .y = {at(c, 496, e, 0), {0, 441, 21, 1}}, .extent = {1, 2, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6264,7 +6459,7 @@ static CUresult forward_491(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 494, e, 0), {0, 672, 21, 1}}, .b = {at(c, 496, e, 0), {0, 441, 21, 1}}, .y = {at(c, 497, e, 0), {0, 672, 21, 1}}, .extent = {1, 2, 32, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(21, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(21, 32), 2, 128, &a);
   }
   return r;
 }
@@ -6328,7 +6523,7 @@ static CUresult forward_496(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 499, e, 0), {0, 0, 1, 24}}, .b = {at(c, 499, e, 0), {0, 0, 24, 1}}, .y = {at(c, 500, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6352,7 +6547,7 @@ static CUresult forward_498(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 500, e, 0), {0, 0, 24, 1}}, .b = {at(c, 500, e, 0), {0, 0, 1, 24}}, .y = {at(c, 501, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6376,7 +6571,7 @@ static CUresult forward_500(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 499, e, 0), {0, 0, 24, 1}}, .b = {at(c, 501, e, 0), {0, 0, 24, 1}}, .y = {at(c, 502, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6388,7 +6583,7 @@ static CUresult forward_501(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 502, e, 0), {0, 0, 1, 24}}, .b = {at(c, 502, e, 0), {0, 0, 24, 1}}, .y = {at(c, 503, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6412,7 +6607,7 @@ static CUresult forward_503(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 503, e, 0), {0, 0, 24, 1}}, .b = {at(c, 503, e, 0), {0, 0, 1, 24}}, .y = {at(c, 504, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6436,7 +6631,7 @@ static CUresult forward_505(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 502, e, 0), {0, 0, 24, 1}}, .b = {at(c, 504, e, 0), {0, 0, 24, 1}}, .y = {at(c, 505, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6448,7 +6643,7 @@ static CUresult forward_506(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 505, e, 0), {0, 0, 1, 24}}, .b = {at(c, 505, e, 0), {0, 0, 24, 1}}, .y = {at(c, 506, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6472,7 +6667,7 @@ static CUresult forward_508(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 506, e, 0), {0, 0, 24, 1}}, .b = {at(c, 506, e, 0), {0, 0, 1, 24}}, .y = {at(c, 507, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6496,7 +6691,7 @@ static CUresult forward_510(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 505, e, 0), {0, 0, 24, 1}}, .b = {at(c, 507, e, 0), {0, 0, 24, 1}}, .y = {at(c, 508, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6508,7 +6703,7 @@ static CUresult forward_511(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 508, e, 0), {0, 0, 1, 24}}, .b = {at(c, 508, e, 0), {0, 0, 24, 1}}, .y = {at(c, 509, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6532,7 +6727,7 @@ static CUresult forward_513(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 509, e, 0), {0, 0, 24, 1}}, .b = {at(c, 509, e, 0), {0, 0, 1, 24}}, .y = {at(c, 510, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6556,7 +6751,7 @@ static CUresult forward_515(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 508, e, 0), {0, 0, 24, 1}}, .b = {at(c, 510, e, 0), {0, 0, 24, 1}}, .y = {at(c, 511, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6568,7 +6763,7 @@ static CUresult forward_516(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 511, e, 0), {0, 0, 1, 24}}, .b = {at(c, 511, e, 0), {0, 0, 24, 1}}, .y = {at(c, 512, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 32};
-    r = launch(c, k_matmul_e_32_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6592,7 +6787,7 @@ static CUresult forward_518(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 512, e, 0), {0, 0, 24, 1}}, .b = {at(c, 512, e, 0), {0, 0, 1, 24}}, .y = {at(c, 513, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6616,7 +6811,7 @@ static CUresult forward_520(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 511, e, 0), {0, 0, 24, 1}}, .b = {at(c, 513, e, 0), {0, 0, 24, 1}}, .y = {at(c, 514, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 32, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -6680,7 +6875,7 @@ static CUresult forward_525(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 516, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 516, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 517, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6704,7 +6899,7 @@ static CUresult forward_527(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 517, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 517, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 518, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6728,7 +6923,7 @@ static CUresult forward_529(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 518, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 516, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 519, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6740,7 +6935,7 @@ static CUresult forward_530(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 519, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 519, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 520, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6764,7 +6959,7 @@ static CUresult forward_532(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 520, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 520, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 521, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6788,7 +6983,7 @@ static CUresult forward_534(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 521, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 519, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 522, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6800,7 +6995,7 @@ static CUresult forward_535(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 522, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 522, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 523, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6824,7 +7019,7 @@ static CUresult forward_537(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 523, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 523, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 524, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6848,7 +7043,7 @@ static CUresult forward_539(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 524, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 522, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 525, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6860,7 +7055,7 @@ static CUresult forward_540(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 525, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 525, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 526, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6884,7 +7079,7 @@ static CUresult forward_542(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 526, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 527, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6908,7 +7103,7 @@ static CUresult forward_544(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 527, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 525, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 528, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6920,7 +7115,7 @@ static CUresult forward_545(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 528, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 528, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 529, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6944,7 +7139,7 @@ static CUresult forward_547(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 529, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 529, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 530, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -6968,7 +7163,7 @@ static CUresult forward_549(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 530, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 528, e, 0), {0, 1024, 32, 1}}, .y = {at(c, 531, e, 0), {0, 1024, 32, 1}}, .extent = {1, 4, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 4, 128, &a);
   }
   return r;
 }
@@ -7032,7 +7227,7 @@ static CUresult forward_554(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 533, e, 0), {0, 1344, 42, 1}}, .b = {at(c, 533, e, 0), {0, 1344, 1, 42}}, .y = {at(c, 534, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 42};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -7056,7 +7251,7 @@ static CUresult forward_556(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 534, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 534, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 535, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -7080,7 +7275,7 @@ static CUresult forward_558(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 535, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 533, e, 0), {0, 1344, 42, 1}}, .y = {at(c, 536, e, 0), {0, 1344, 42, 1}}, .extent = {1, 2, 32, 42}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -7092,7 +7287,7 @@ static CUresult forward_559(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 536, e, 0), {0, 1344, 42, 1}}, .b = {at(c, 536, e, 0), {0, 1344, 1, 42}}, .y = {at(c, 537, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 42};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -7116,7 +7311,7 @@ static CUresult forward_561(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 537, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 537, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 538, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -7140,7 +7335,7 @@ static CUresult forward_563(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 538, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 536, e, 0), {0, 1344, 42, 1}}, .y = {at(c, 539, e, 0), {0, 1344, 42, 1}}, .extent = {1, 2, 32, 42}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -7152,7 +7347,7 @@ static CUresult forward_564(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 539, e, 0), {0, 1344, 42, 1}}, .b = {at(c, 539, e, 0), {0, 1344, 1, 42}}, .y = {at(c, 540, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 42};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -7176,7 +7371,7 @@ static CUresult forward_566(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 540, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 540, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 541, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -7200,7 +7395,7 @@ static CUresult forward_568(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 541, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 539, e, 0), {0, 1344, 42, 1}}, .y = {at(c, 542, e, 0), {0, 1344, 42, 1}}, .extent = {1, 2, 32, 42}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -7212,7 +7407,7 @@ static CUresult forward_569(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 542, e, 0), {0, 1344, 42, 1}}, .b = {at(c, 542, e, 0), {0, 1344, 1, 42}}, .y = {at(c, 543, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 42};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -7236,7 +7431,7 @@ static CUresult forward_571(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 543, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 543, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 544, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -7260,7 +7455,7 @@ static CUresult forward_573(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 544, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 542, e, 0), {0, 1344, 42, 1}}, .y = {at(c, 545, e, 0), {0, 1344, 42, 1}}, .extent = {1, 2, 32, 42}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -7272,7 +7467,7 @@ static CUresult forward_574(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 545, e, 0), {0, 1344, 42, 1}}, .b = {at(c, 545, e, 0), {0, 1344, 1, 42}}, .y = {at(c, 546, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 42};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -7296,7 +7491,7 @@ static CUresult forward_576(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 546, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 546, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 547, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -7320,7 +7515,7 @@ static CUresult forward_578(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 547, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 545, e, 0), {0, 1344, 42, 1}}, .y = {at(c, 548, e, 0), {0, 1344, 42, 1}}, .extent = {1, 2, 32, 42}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(42, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(42, 64), 2, 128, &a);
   }
   return r;
 }
@@ -7384,7 +7579,7 @@ static CUresult forward_583(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 550, e, 0), {0, 0, 48, 1}}, .b = {at(c, 550, e, 0), {0, 0, 1, 48}}, .y = {at(c, 551, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7408,7 +7603,7 @@ static CUresult forward_585(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 551, e, 0), {0, 0, 32, 1}}, .b = {at(c, 551, e, 0), {0, 0, 1, 32}}, .y = {at(c, 552, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7432,7 +7627,7 @@ static CUresult forward_587(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 552, e, 0), {0, 0, 32, 1}}, .b = {at(c, 550, e, 0), {0, 0, 48, 1}}, .y = {at(c, 553, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7444,7 +7639,7 @@ static CUresult forward_588(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 553, e, 0), {0, 0, 48, 1}}, .b = {at(c, 553, e, 0), {0, 0, 1, 48}}, .y = {at(c, 554, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7468,7 +7663,7 @@ static CUresult forward_590(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 554, e, 0), {0, 0, 32, 1}}, .b = {at(c, 554, e, 0), {0, 0, 1, 32}}, .y = {at(c, 555, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7492,7 +7687,7 @@ static CUresult forward_592(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 555, e, 0), {0, 0, 32, 1}}, .b = {at(c, 553, e, 0), {0, 0, 48, 1}}, .y = {at(c, 556, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7504,7 +7699,7 @@ static CUresult forward_593(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 556, e, 0), {0, 0, 48, 1}}, .b = {at(c, 556, e, 0), {0, 0, 1, 48}}, .y = {at(c, 557, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7528,7 +7723,7 @@ static CUresult forward_595(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 557, e, 0), {0, 0, 32, 1}}, .b = {at(c, 557, e, 0), {0, 0, 1, 32}}, .y = {at(c, 558, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7552,7 +7747,7 @@ static CUresult forward_597(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 558, e, 0), {0, 0, 32, 1}}, .b = {at(c, 556, e, 0), {0, 0, 48, 1}}, .y = {at(c, 559, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7564,7 +7759,7 @@ static CUresult forward_598(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 559, e, 0), {0, 0, 48, 1}}, .b = {at(c, 559, e, 0), {0, 0, 1, 48}}, .y = {at(c, 560, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7588,7 +7783,7 @@ static CUresult forward_600(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 560, e, 0), {0, 0, 32, 1}}, .b = {at(c, 560, e, 0), {0, 0, 1, 32}}, .y = {at(c, 561, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7612,7 +7807,7 @@ static CUresult forward_602(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 561, e, 0), {0, 0, 32, 1}}, .b = {at(c, 559, e, 0), {0, 0, 48, 1}}, .y = {at(c, 562, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7624,7 +7819,7 @@ static CUresult forward_603(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 562, e, 0), {0, 0, 48, 1}}, .b = {at(c, 562, e, 0), {0, 0, 1, 48}}, .y = {at(c, 563, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 48};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7648,7 +7843,7 @@ static CUresult forward_605(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 563, e, 0), {0, 0, 32, 1}}, .b = {at(c, 563, e, 0), {0, 0, 1, 32}}, .y = {at(c, 564, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
@@ -7672,7 +7867,7 @@ static CUresult forward_607(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 564, e, 0), {0, 0, 32, 1}}, .b = {at(c, 562, e, 0), {0, 0, 48, 1}}, .y = {at(c, 565, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 32, 48}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(48, 64), 1, 128, &a);
   }
   return r;
 }
@@ -7736,7 +7931,7 @@ static CUresult forward_612(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 567, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 567, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 568, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -7760,7 +7955,7 @@ static CUresult forward_614(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 568, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 568, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 569, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -7784,7 +7979,7 @@ static CUresult forward_616(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 569, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 567, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 570, e, 0), {0, 2048, 64, 1}}, .extent = {1, 5, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 5, 128, &a);
   }
   return r;
 }
@@ -7796,7 +7991,7 @@ static CUresult forward_617(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 570, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 570, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 571, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -7820,7 +8015,7 @@ static CUresult forward_619(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 571, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 571, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 572, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -7844,7 +8039,7 @@ static CUresult forward_621(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 572, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 570, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 573, e, 0), {0, 2048, 64, 1}}, .extent = {1, 5, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 5, 128, &a);
   }
   return r;
 }
@@ -7856,7 +8051,7 @@ static CUresult forward_622(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 573, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 573, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 574, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -7880,7 +8075,7 @@ static CUresult forward_624(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 574, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 574, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 575, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -7904,7 +8099,7 @@ static CUresult forward_626(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 575, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 573, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 576, e, 0), {0, 2048, 64, 1}}, .extent = {1, 5, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 5, 128, &a);
   }
   return r;
 }
@@ -7916,7 +8111,7 @@ static CUresult forward_627(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 576, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 576, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 577, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -7940,7 +8135,7 @@ static CUresult forward_629(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 577, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 577, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 578, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -7964,7 +8159,7 @@ static CUresult forward_631(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 578, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 576, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 579, e, 0), {0, 2048, 64, 1}}, .extent = {1, 5, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 5, 128, &a);
   }
   return r;
 }
@@ -7976,7 +8171,7 @@ static CUresult forward_632(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 579, e, 0), {0, 2048, 64, 1}}, .b = {at(c, 579, e, 0), {0, 2048, 1, 64}}, .y = {at(c, 580, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 64};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -8000,7 +8195,7 @@ static CUresult forward_634(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 580, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 580, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 581, e, 0), {0, 1024, 32, 1}}, .extent = {1, 5, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 5, 128, &a);
   }
   return r;
 }
@@ -8024,7 +8219,7 @@ static CUresult forward_636(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 581, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 579, e, 0), {0, 2048, 64, 1}}, .y = {at(c, 582, e, 0), {0, 2048, 64, 1}}, .extent = {1, 5, 32, 64}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(64, 64), 5, 128, &a);
   }
   return r;
 }
@@ -8088,7 +8283,7 @@ static CUresult forward_641(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 584, e, 0), {0, 4096, 128, 1}}, .b = {at(c, 584, e, 0), {0, 4096, 1, 128}}, .y = {at(c, 585, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8112,7 +8307,7 @@ static CUresult forward_643(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 585, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 585, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 586, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8136,7 +8331,7 @@ static CUresult forward_645(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 586, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 584, e, 0), {0, 4096, 128, 1}}, .y = {at(c, 587, e, 0), {0, 4096, 128, 1}}, .extent = {1, 2, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 2, 128, &a);
   }
   return r;
 }
@@ -8148,7 +8343,7 @@ static CUresult forward_646(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 587, e, 0), {0, 4096, 128, 1}}, .b = {at(c, 587, e, 0), {0, 4096, 1, 128}}, .y = {at(c, 588, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8172,7 +8367,7 @@ static CUresult forward_648(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 588, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 588, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 589, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8196,7 +8391,7 @@ static CUresult forward_650(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 589, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 587, e, 0), {0, 4096, 128, 1}}, .y = {at(c, 590, e, 0), {0, 4096, 128, 1}}, .extent = {1, 2, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 2, 128, &a);
   }
   return r;
 }
@@ -8208,7 +8403,7 @@ static CUresult forward_651(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 590, e, 0), {0, 4096, 128, 1}}, .b = {at(c, 590, e, 0), {0, 4096, 1, 128}}, .y = {at(c, 591, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8232,7 +8427,7 @@ static CUresult forward_653(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 591, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 591, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 592, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8256,7 +8451,7 @@ static CUresult forward_655(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 592, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 590, e, 0), {0, 4096, 128, 1}}, .y = {at(c, 593, e, 0), {0, 4096, 128, 1}}, .extent = {1, 2, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 2, 128, &a);
   }
   return r;
 }
@@ -8268,7 +8463,7 @@ static CUresult forward_656(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 593, e, 0), {0, 4096, 128, 1}}, .b = {at(c, 593, e, 0), {0, 4096, 1, 128}}, .y = {at(c, 594, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8292,7 +8487,7 @@ static CUresult forward_658(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 594, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 594, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 595, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8316,7 +8511,7 @@ static CUresult forward_660(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 595, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 593, e, 0), {0, 4096, 128, 1}}, .y = {at(c, 596, e, 0), {0, 4096, 128, 1}}, .extent = {1, 2, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 2, 128, &a);
   }
   return r;
 }
@@ -8328,7 +8523,7 @@ static CUresult forward_661(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 596, e, 0), {0, 4096, 128, 1}}, .b = {at(c, 596, e, 0), {0, 4096, 1, 128}}, .y = {at(c, 597, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 128};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8352,7 +8547,7 @@ static CUresult forward_663(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 597, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 597, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 598, e, 0), {0, 1024, 32, 1}}, .extent = {1, 2, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 2, 128, &a);
   }
   return r;
 }
@@ -8376,7 +8571,7 @@ static CUresult forward_665(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 598, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 596, e, 0), {0, 4096, 128, 1}}, .y = {at(c, 599, e, 0), {0, 4096, 128, 1}}, .extent = {1, 2, 32, 128}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(128, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(128, 64), 2, 128, &a);
   }
   return r;
 }
@@ -8440,7 +8635,7 @@ static CUresult forward_670(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 601, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 601, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 602, e, 0), {0, 1024, 32, 1}}, .extent = {1, 14, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
   }
   return r;
 }
@@ -8464,7 +8659,7 @@ static CUresult forward_672(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 602, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 602, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 603, e, 0), {0, 1024, 32, 1}}, .extent = {1, 14, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
   }
   return r;
 }
@@ -8488,7 +8683,7 @@ static CUresult forward_674(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 603, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 601, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 604, e, 0), {0, 9216, 288, 1}}, .extent = {1, 14, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 14, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 14, 128, &a);
   }
   return r;
 }
@@ -8500,7 +8695,7 @@ static CUresult forward_675(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 604, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 604, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 605, e, 0), {0, 1024, 32, 1}}, .extent = {1, 14, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
   }
   return r;
 }
@@ -8524,7 +8719,7 @@ static CUresult forward_677(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 605, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 605, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 606, e, 0), {0, 1024, 32, 1}}, .extent = {1, 14, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
   }
   return r;
 }
@@ -8548,7 +8743,7 @@ static CUresult forward_679(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 606, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 604, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 607, e, 0), {0, 9216, 288, 1}}, .extent = {1, 14, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 14, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 14, 128, &a);
   }
   return r;
 }
@@ -8560,7 +8755,7 @@ static CUresult forward_680(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 607, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 607, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 608, e, 0), {0, 1024, 32, 1}}, .extent = {1, 14, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
   }
   return r;
 }
@@ -8584,7 +8779,7 @@ static CUresult forward_682(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 608, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 608, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 609, e, 0), {0, 1024, 32, 1}}, .extent = {1, 14, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
   }
   return r;
 }
@@ -8608,7 +8803,7 @@ static CUresult forward_684(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 609, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 607, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 610, e, 0), {0, 9216, 288, 1}}, .extent = {1, 14, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 14, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 14, 128, &a);
   }
   return r;
 }
@@ -8620,7 +8815,7 @@ static CUresult forward_685(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 610, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 610, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 611, e, 0), {0, 1024, 32, 1}}, .extent = {1, 14, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
   }
   return r;
 }
@@ -8644,7 +8839,7 @@ static CUresult forward_687(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 611, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 611, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 612, e, 0), {0, 1024, 32, 1}}, .extent = {1, 14, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
   }
   return r;
 }
@@ -8668,7 +8863,7 @@ static CUresult forward_689(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 612, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 610, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 613, e, 0), {0, 9216, 288, 1}}, .extent = {1, 14, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 14, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 14, 128, &a);
   }
   return r;
 }
@@ -8680,7 +8875,7 @@ static CUresult forward_690(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 613, e, 0), {0, 9216, 288, 1}}, .b = {at(c, 613, e, 0), {0, 9216, 1, 288}}, .y = {at(c, 614, e, 0), {0, 1024, 32, 1}}, .extent = {1, 14, 32, 32}, .depth = 288};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
   }
   return r;
 }
@@ -8704,7 +8899,7 @@ static CUresult forward_692(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 614, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 614, e, 0), {0, 1024, 1, 32}}, .y = {at(c, 615, e, 0), {0, 1024, 32, 1}}, .extent = {1, 14, 32, 32}, .depth = 32};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 14, 128, &a);
   }
   return r;
 }
@@ -8728,7 +8923,7 @@ static CUresult forward_694(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 615, e, 0), {0, 1024, 32, 1}}, .b = {at(c, 613, e, 0), {0, 9216, 288, 1}}, .y = {at(c, 616, e, 0), {0, 9216, 288, 1}}, .extent = {1, 14, 32, 288}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(288, 64), 14, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(288, 64), 14, 128, &a);
   }
   return r;
 }
@@ -8792,7 +8987,7 @@ static CUresult forward_699(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 618, e, 0), {0, 378, 1, 9}}, .b = {at(c, 618, e, 0), {0, 378, 9, 1}}, .y = {at(c, 619, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8816,7 +9011,7 @@ static CUresult forward_701(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 619, e, 0), {0, 81, 9, 1}}, .b = {at(c, 619, e, 0), {0, 81, 1, 9}}, .y = {at(c, 620, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8840,7 +9035,7 @@ static CUresult forward_703(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 618, e, 0), {0, 378, 9, 1}}, .b = {at(c, 620, e, 0), {0, 81, 9, 1}}, .y = {at(c, 621, e, 0), {0, 378, 9, 1}}, .extent = {1, 6, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8852,7 +9047,7 @@ static CUresult forward_704(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 621, e, 0), {0, 378, 1, 9}}, .b = {at(c, 621, e, 0), {0, 378, 9, 1}}, .y = {at(c, 622, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8876,7 +9071,7 @@ static CUresult forward_706(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 622, e, 0), {0, 81, 9, 1}}, .b = {at(c, 622, e, 0), {0, 81, 1, 9}}, .y = {at(c, 623, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8900,7 +9095,7 @@ static CUresult forward_708(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 621, e, 0), {0, 378, 9, 1}}, .b = {at(c, 623, e, 0), {0, 81, 9, 1}}, .y = {at(c, 624, e, 0), {0, 378, 9, 1}}, .extent = {1, 6, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8912,7 +9107,7 @@ static CUresult forward_709(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 624, e, 0), {0, 378, 1, 9}}, .b = {at(c, 624, e, 0), {0, 378, 9, 1}}, .y = {at(c, 625, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8936,7 +9131,7 @@ static CUresult forward_711(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 625, e, 0), {0, 81, 9, 1}}, .b = {at(c, 625, e, 0), {0, 81, 1, 9}}, .y = {at(c, 626, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8960,7 +9155,7 @@ static CUresult forward_713(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 624, e, 0), {0, 378, 9, 1}}, .b = {at(c, 626, e, 0), {0, 81, 9, 1}}, .y = {at(c, 627, e, 0), {0, 378, 9, 1}}, .extent = {1, 6, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8972,7 +9167,7 @@ static CUresult forward_714(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 627, e, 0), {0, 378, 1, 9}}, .b = {at(c, 627, e, 0), {0, 378, 9, 1}}, .y = {at(c, 628, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -8996,7 +9191,7 @@ static CUresult forward_716(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 628, e, 0), {0, 81, 9, 1}}, .b = {at(c, 628, e, 0), {0, 81, 1, 9}}, .y = {at(c, 629, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -9020,7 +9215,7 @@ static CUresult forward_718(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 627, e, 0), {0, 378, 9, 1}}, .b = {at(c, 629, e, 0), {0, 81, 9, 1}}, .y = {at(c, 630, e, 0), {0, 378, 9, 1}}, .extent = {1, 6, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -9032,7 +9227,7 @@ static CUresult forward_719(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 630, e, 0), {0, 378, 1, 9}}, .b = {at(c, 630, e, 0), {0, 378, 9, 1}}, .y = {at(c, 631, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 42};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -9056,7 +9251,7 @@ static CUresult forward_721(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 631, e, 0), {0, 81, 9, 1}}, .b = {at(c, 631, e, 0), {0, 81, 1, 9}}, .y = {at(c, 632, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -9080,7 +9275,7 @@ static CUresult forward_723(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 630, e, 0), {0, 378, 9, 1}}, .b = {at(c, 632, e, 0), {0, 81, 9, 1}}, .y = {at(c, 633, e, 0), {0, 378, 9, 1}}, .extent = {1, 6, 42, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -9144,7 +9339,7 @@ static CUresult forward_728(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 635, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 635, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 636, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9168,7 +9363,7 @@ static CUresult forward_730(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 636, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 636, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 637, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9192,7 +9387,7 @@ static CUresult forward_732(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 637, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 635, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 638, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9204,7 +9399,7 @@ static CUresult forward_733(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 638, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 638, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 639, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9228,7 +9423,7 @@ static CUresult forward_735(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 639, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 639, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 640, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9252,7 +9447,7 @@ static CUresult forward_737(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 640, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 638, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 641, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9264,7 +9459,7 @@ static CUresult forward_738(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 641, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 641, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 642, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9288,7 +9483,7 @@ static CUresult forward_740(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 642, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 642, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 643, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9312,7 +9507,7 @@ static CUresult forward_742(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 643, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 641, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 644, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9324,7 +9519,7 @@ static CUresult forward_743(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 644, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 645, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9348,7 +9543,7 @@ static CUresult forward_745(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 645, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 645, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 646, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9372,7 +9567,7 @@ static CUresult forward_747(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 646, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 644, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 647, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9384,7 +9579,7 @@ static CUresult forward_748(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 647, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 647, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 648, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9408,7 +9603,7 @@ static CUresult forward_750(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 648, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 648, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 649, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9432,7 +9627,7 @@ static CUresult forward_752(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 649, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 647, e, 0), {0, 1764, 42, 1}}, .y = {at(c, 650, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9496,7 +9691,7 @@ static CUresult forward_757(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 652, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 652, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 653, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9520,7 +9715,7 @@ static CUresult forward_759(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 653, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 653, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 654, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9544,7 +9739,7 @@ static CUresult forward_761(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 654, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 652, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 655, e, 0), {0, 5376, 128, 1}}, .extent = {1, 6, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9556,7 +9751,7 @@ static CUresult forward_762(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 655, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 655, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 656, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9580,7 +9775,7 @@ static CUresult forward_764(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 656, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 656, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 657, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9604,7 +9799,7 @@ static CUresult forward_766(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 657, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 655, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 658, e, 0), {0, 5376, 128, 1}}, .extent = {1, 6, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9616,7 +9811,7 @@ static CUresult forward_767(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 658, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 658, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 659, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9640,7 +9835,7 @@ static CUresult forward_769(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 659, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 659, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 660, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9664,7 +9859,7 @@ static CUresult forward_771(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 660, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 658, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 661, e, 0), {0, 5376, 128, 1}}, .extent = {1, 6, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9676,7 +9871,7 @@ static CUresult forward_772(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 661, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 661, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 662, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9700,7 +9895,7 @@ static CUresult forward_774(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 662, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 662, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 663, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9724,7 +9919,7 @@ static CUresult forward_776(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 663, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 661, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 664, e, 0), {0, 5376, 128, 1}}, .extent = {1, 6, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9736,7 +9931,7 @@ static CUresult forward_777(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 664, e, 0), {0, 5376, 128, 1}}, .b = {at(c, 664, e, 0), {0, 5376, 1, 128}}, .y = {at(c, 665, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9760,7 +9955,7 @@ static CUresult forward_779(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 665, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 665, e, 0), {0, 1764, 1, 42}}, .y = {at(c, 666, e, 0), {0, 1764, 42, 1}}, .extent = {1, 6, 42, 42}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(42, 64), ceiling(42, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9784,7 +9979,7 @@ static CUresult forward_781(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 666, e, 0), {0, 1764, 42, 1}}, .b = {at(c, 664, e, 0), {0, 5376, 128, 1}}, .y = {at(c, 667, e, 0), {0, 5376, 128, 1}}, .extent = {1, 6, 42, 128}, .depth = 42};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 64), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(42, 64), ceiling(128, 32), 6, 128, &a);
   }
   return r;
 }
@@ -9848,7 +10043,7 @@ static CUresult forward_786(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 669, e, 0), {0, 576, 1, 9}}, .b = {at(c, 669, e, 0), {0, 576, 9, 1}}, .y = {at(c, 670, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -9872,7 +10067,7 @@ static CUresult forward_788(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 670, e, 0), {0, 81, 9, 1}}, .b = {at(c, 670, e, 0), {0, 81, 1, 9}}, .y = {at(c, 671, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -9896,7 +10091,7 @@ static CUresult forward_790(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 669, e, 0), {0, 576, 9, 1}}, .b = {at(c, 671, e, 0), {0, 81, 9, 1}}, .y = {at(c, 672, e, 0), {0, 576, 9, 1}}, .extent = {1, 8, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -9908,7 +10103,7 @@ static CUresult forward_791(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 672, e, 0), {0, 576, 1, 9}}, .b = {at(c, 672, e, 0), {0, 576, 9, 1}}, .y = {at(c, 673, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -9932,7 +10127,7 @@ static CUresult forward_793(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 673, e, 0), {0, 81, 9, 1}}, .b = {at(c, 673, e, 0), {0, 81, 1, 9}}, .y = {at(c, 674, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -9956,7 +10151,7 @@ static CUresult forward_795(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 672, e, 0), {0, 576, 9, 1}}, .b = {at(c, 674, e, 0), {0, 81, 9, 1}}, .y = {at(c, 675, e, 0), {0, 576, 9, 1}}, .extent = {1, 8, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -9968,7 +10163,7 @@ static CUresult forward_796(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 675, e, 0), {0, 576, 1, 9}}, .b = {at(c, 675, e, 0), {0, 576, 9, 1}}, .y = {at(c, 676, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -9992,7 +10187,7 @@ static CUresult forward_798(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 676, e, 0), {0, 81, 9, 1}}, .b = {at(c, 676, e, 0), {0, 81, 1, 9}}, .y = {at(c, 677, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -10016,7 +10211,7 @@ static CUresult forward_800(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 675, e, 0), {0, 576, 9, 1}}, .b = {at(c, 677, e, 0), {0, 81, 9, 1}}, .y = {at(c, 678, e, 0), {0, 576, 9, 1}}, .extent = {1, 8, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -10028,7 +10223,7 @@ static CUresult forward_801(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 678, e, 0), {0, 576, 1, 9}}, .b = {at(c, 678, e, 0), {0, 576, 9, 1}}, .y = {at(c, 679, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -10052,7 +10247,7 @@ static CUresult forward_803(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 679, e, 0), {0, 81, 9, 1}}, .b = {at(c, 679, e, 0), {0, 81, 1, 9}}, .y = {at(c, 680, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -10076,7 +10271,7 @@ static CUresult forward_805(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 678, e, 0), {0, 576, 9, 1}}, .b = {at(c, 680, e, 0), {0, 81, 9, 1}}, .y = {at(c, 681, e, 0), {0, 576, 9, 1}}, .extent = {1, 8, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -10088,7 +10283,7 @@ static CUresult forward_806(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 681, e, 0), {0, 576, 1, 9}}, .b = {at(c, 681, e, 0), {0, 576, 9, 1}}, .y = {at(c, 682, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 64};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -10112,7 +10307,7 @@ static CUresult forward_808(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 682, e, 0), {0, 81, 9, 1}}, .b = {at(c, 682, e, 0), {0, 81, 1, 9}}, .y = {at(c, 683, e, 0), {0, 81, 9, 1}}, .extent = {1, 8, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -10136,7 +10331,7 @@ static CUresult forward_810(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 681, e, 0), {0, 576, 9, 1}}, .b = {at(c, 683, e, 0), {0, 81, 9, 1}}, .y = {at(c, 684, e, 0), {0, 576, 9, 1}}, .extent = {1, 8, 64, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 8, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(9, 16), 8, 128, &a);
   }
   return r;
 }
@@ -10200,7 +10395,7 @@ static CUresult forward_815(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 686, e, 0), {0, 0, 1, 48}}, .b = {at(c, 686, e, 0), {0, 0, 48, 1}}, .y = {at(c, 687, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10224,7 +10419,7 @@ static CUresult forward_817(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 687, e, 0), {0, 0, 48, 1}}, .b = {at(c, 687, e, 0), {0, 0, 1, 48}}, .y = {at(c, 688, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10248,7 +10443,7 @@ static CUresult forward_819(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 686, e, 0), {0, 0, 48, 1}}, .b = {at(c, 688, e, 0), {0, 0, 48, 1}}, .y = {at(c, 689, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10260,7 +10455,7 @@ static CUresult forward_820(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 689, e, 0), {0, 0, 1, 48}}, .b = {at(c, 689, e, 0), {0, 0, 48, 1}}, .y = {at(c, 690, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10284,7 +10479,7 @@ static CUresult forward_822(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 690, e, 0), {0, 0, 48, 1}}, .b = {at(c, 690, e, 0), {0, 0, 1, 48}}, .y = {at(c, 691, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10308,7 +10503,7 @@ static CUresult forward_824(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 689, e, 0), {0, 0, 48, 1}}, .b = {at(c, 691, e, 0), {0, 0, 48, 1}}, .y = {at(c, 692, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10320,7 +10515,7 @@ static CUresult forward_825(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 692, e, 0), {0, 0, 1, 48}}, .b = {at(c, 692, e, 0), {0, 0, 48, 1}}, .y = {at(c, 693, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10344,7 +10539,7 @@ static CUresult forward_827(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 693, e, 0), {0, 0, 48, 1}}, .b = {at(c, 693, e, 0), {0, 0, 1, 48}}, .y = {at(c, 694, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10368,7 +10563,7 @@ static CUresult forward_829(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 692, e, 0), {0, 0, 48, 1}}, .b = {at(c, 694, e, 0), {0, 0, 48, 1}}, .y = {at(c, 695, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10380,7 +10575,7 @@ static CUresult forward_830(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 695, e, 0), {0, 0, 1, 48}}, .b = {at(c, 695, e, 0), {0, 0, 48, 1}}, .y = {at(c, 696, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10404,7 +10599,7 @@ static CUresult forward_832(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 696, e, 0), {0, 0, 48, 1}}, .b = {at(c, 696, e, 0), {0, 0, 1, 48}}, .y = {at(c, 697, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10428,7 +10623,7 @@ static CUresult forward_834(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 695, e, 0), {0, 0, 48, 1}}, .b = {at(c, 697, e, 0), {0, 0, 48, 1}}, .y = {at(c, 698, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10440,7 +10635,7 @@ static CUresult forward_835(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 698, e, 0), {0, 0, 1, 48}}, .b = {at(c, 698, e, 0), {0, 0, 48, 1}}, .y = {at(c, 699, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 64};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10464,7 +10659,7 @@ static CUresult forward_837(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 699, e, 0), {0, 0, 48, 1}}, .b = {at(c, 699, e, 0), {0, 0, 1, 48}}, .y = {at(c, 700, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 48, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(48, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10488,7 +10683,7 @@ static CUresult forward_839(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 698, e, 0), {0, 0, 48, 1}}, .b = {at(c, 700, e, 0), {0, 0, 48, 1}}, .y = {at(c, 701, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, 64, 48}, .depth = 48};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(48, 32), 1, 128, &a);
   }
   return r;
 }
@@ -10552,7 +10747,7 @@ static CUresult forward_844(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 703, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 703, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 704, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10576,7 +10771,7 @@ static CUresult forward_846(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 704, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 704, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 705, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10600,7 +10795,7 @@ static CUresult forward_848(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 705, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 703, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 706, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10612,7 +10807,7 @@ static CUresult forward_849(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 706, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 706, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 707, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10636,7 +10831,7 @@ static CUresult forward_851(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 707, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 707, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 708, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10660,7 +10855,7 @@ static CUresult forward_853(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 708, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 706, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 709, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10672,7 +10867,7 @@ static CUresult forward_854(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 709, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 709, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 710, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10696,7 +10891,7 @@ static CUresult forward_856(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 710, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 710, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 711, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10720,7 +10915,7 @@ static CUresult forward_858(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 711, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 709, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 712, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10732,7 +10927,7 @@ static CUresult forward_859(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 712, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 712, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 713, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10756,7 +10951,7 @@ static CUresult forward_861(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 713, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 713, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 714, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10780,7 +10975,7 @@ static CUresult forward_863(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 714, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 712, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 715, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10792,7 +10987,7 @@ static CUresult forward_864(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 715, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 715, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 716, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10816,7 +11011,7 @@ static CUresult forward_866(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 716, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 716, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 717, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10840,7 +11035,7 @@ static CUresult forward_868(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 717, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 715, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 718, e, 0), {0, 4096, 64, 1}}, .extent = {1, 5, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 5, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 5, 128, &a);
   }
   return r;
 }
@@ -10904,7 +11099,7 @@ static CUresult forward_873(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 720, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 720, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 721, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10928,7 +11123,7 @@ static CUresult forward_875(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 721, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 721, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 722, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10952,7 +11147,7 @@ static CUresult forward_877(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 722, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 720, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 723, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10964,7 +11159,7 @@ static CUresult forward_878(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 723, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 723, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 724, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -10988,7 +11183,7 @@ static CUresult forward_880(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 724, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 724, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 725, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11012,7 +11207,7 @@ static CUresult forward_882(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 725, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 723, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 726, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11024,7 +11219,7 @@ static CUresult forward_883(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 726, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 726, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 727, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11048,7 +11243,7 @@ static CUresult forward_885(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 727, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 727, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 728, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11072,7 +11267,7 @@ static CUresult forward_887(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 728, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 726, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 729, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11084,7 +11279,7 @@ static CUresult forward_888(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 729, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 729, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 730, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11108,7 +11303,7 @@ static CUresult forward_890(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 730, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 730, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 731, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11132,7 +11327,7 @@ static CUresult forward_892(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 731, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 729, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 732, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11144,7 +11339,7 @@ static CUresult forward_893(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 732, e, 0), {0, 6144, 96, 1}}, .b = {at(c, 732, e, 0), {0, 6144, 1, 96}}, .y = {at(c, 733, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 96};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11168,7 +11363,7 @@ static CUresult forward_895(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 733, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 733, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 734, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11192,7 +11387,7 @@ static CUresult forward_897(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 734, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 732, e, 0), {0, 6144, 96, 1}}, .y = {at(c, 735, e, 0), {0, 6144, 96, 1}}, .extent = {1, 4, 64, 96}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(96, 32), 4, 128, &a);
   }
   return r;
 }
@@ -11256,7 +11451,7 @@ static CUresult forward_902(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 737, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 737, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 738, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11280,7 +11475,7 @@ static CUresult forward_904(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 738, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 738, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 739, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11304,7 +11499,7 @@ static CUresult forward_906(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 739, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 737, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 740, e, 0), {0, 8192, 128, 1}}, .extent = {1, 3, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11316,7 +11511,7 @@ static CUresult forward_907(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 740, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 740, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 741, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11340,7 +11535,7 @@ static CUresult forward_909(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 741, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 741, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 742, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11364,7 +11559,7 @@ static CUresult forward_911(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 742, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 740, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 743, e, 0), {0, 8192, 128, 1}}, .extent = {1, 3, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11376,7 +11571,7 @@ static CUresult forward_912(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 743, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 743, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 744, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11400,7 +11595,7 @@ static CUresult forward_914(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 744, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 744, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 745, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11424,7 +11619,7 @@ static CUresult forward_916(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 745, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 743, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 746, e, 0), {0, 8192, 128, 1}}, .extent = {1, 3, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11436,7 +11631,7 @@ static CUresult forward_917(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 746, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 746, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 747, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11460,7 +11655,7 @@ static CUresult forward_919(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 747, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 747, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 748, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11484,7 +11679,7 @@ static CUresult forward_921(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 748, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 746, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 749, e, 0), {0, 8192, 128, 1}}, .extent = {1, 3, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11496,7 +11691,7 @@ static CUresult forward_922(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 749, e, 0), {0, 8192, 128, 1}}, .b = {at(c, 749, e, 0), {0, 8192, 1, 128}}, .y = {at(c, 750, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11520,7 +11715,7 @@ static CUresult forward_924(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 750, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 750, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 751, e, 0), {0, 4096, 64, 1}}, .extent = {1, 3, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11544,7 +11739,7 @@ static CUresult forward_926(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 751, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 749, e, 0), {0, 8192, 128, 1}}, .y = {at(c, 752, e, 0), {0, 8192, 128, 1}}, .extent = {1, 3, 64, 128}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -11608,7 +11803,7 @@ static CUresult forward_931(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 754, e, 0), {0, 0, 192, 1}}, .b = {at(c, 754, e, 0), {0, 0, 1, 192}}, .y = {at(c, 755, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11632,7 +11827,7 @@ static CUresult forward_933(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 755, e, 0), {0, 0, 64, 1}}, .b = {at(c, 755, e, 0), {0, 0, 1, 64}}, .y = {at(c, 756, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11656,7 +11851,7 @@ static CUresult forward_935(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 756, e, 0), {0, 0, 64, 1}}, .b = {at(c, 754, e, 0), {0, 0, 192, 1}}, .y = {at(c, 757, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11668,7 +11863,7 @@ static CUresult forward_936(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 757, e, 0), {0, 0, 192, 1}}, .b = {at(c, 757, e, 0), {0, 0, 1, 192}}, .y = {at(c, 758, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11692,7 +11887,7 @@ static CUresult forward_938(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 758, e, 0), {0, 0, 64, 1}}, .b = {at(c, 758, e, 0), {0, 0, 1, 64}}, .y = {at(c, 759, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11716,7 +11911,7 @@ static CUresult forward_940(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 759, e, 0), {0, 0, 64, 1}}, .b = {at(c, 757, e, 0), {0, 0, 192, 1}}, .y = {at(c, 760, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11728,7 +11923,7 @@ static CUresult forward_941(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 760, e, 0), {0, 0, 192, 1}}, .b = {at(c, 760, e, 0), {0, 0, 1, 192}}, .y = {at(c, 761, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11752,7 +11947,7 @@ static CUresult forward_943(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 761, e, 0), {0, 0, 64, 1}}, .b = {at(c, 761, e, 0), {0, 0, 1, 64}}, .y = {at(c, 762, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11776,7 +11971,7 @@ static CUresult forward_945(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 762, e, 0), {0, 0, 64, 1}}, .b = {at(c, 760, e, 0), {0, 0, 192, 1}}, .y = {at(c, 763, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11788,7 +11983,7 @@ static CUresult forward_946(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 763, e, 0), {0, 0, 192, 1}}, .b = {at(c, 763, e, 0), {0, 0, 1, 192}}, .y = {at(c, 764, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11812,7 +12007,7 @@ static CUresult forward_948(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 764, e, 0), {0, 0, 64, 1}}, .b = {at(c, 764, e, 0), {0, 0, 1, 64}}, .y = {at(c, 765, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11836,7 +12031,7 @@ static CUresult forward_950(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 765, e, 0), {0, 0, 64, 1}}, .b = {at(c, 763, e, 0), {0, 0, 192, 1}}, .y = {at(c, 766, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11848,7 +12043,7 @@ static CUresult forward_951(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 766, e, 0), {0, 0, 192, 1}}, .b = {at(c, 766, e, 0), {0, 0, 1, 192}}, .y = {at(c, 767, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11872,7 +12067,7 @@ static CUresult forward_953(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 767, e, 0), {0, 0, 64, 1}}, .b = {at(c, 767, e, 0), {0, 0, 1, 64}}, .y = {at(c, 768, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11896,7 +12091,7 @@ static CUresult forward_955(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 768, e, 0), {0, 0, 64, 1}}, .b = {at(c, 766, e, 0), {0, 0, 192, 1}}, .y = {at(c, 769, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, 64, 192}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(192, 32), 1, 128, &a);
   }
   return r;
 }
@@ -11960,7 +12155,7 @@ static CUresult forward_960(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 771, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 771, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 772, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -11984,7 +12179,7 @@ static CUresult forward_962(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 772, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 772, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 773, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12008,7 +12203,7 @@ static CUresult forward_964(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 773, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 771, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 774, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12020,7 +12215,7 @@ static CUresult forward_965(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 774, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 774, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 775, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12044,7 +12239,7 @@ static CUresult forward_967(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 775, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 775, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 776, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12068,7 +12263,7 @@ static CUresult forward_969(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 776, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 774, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 777, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12080,7 +12275,7 @@ static CUresult forward_970(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 777, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 777, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 778, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12104,7 +12299,7 @@ static CUresult forward_972(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 778, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 778, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 779, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12128,7 +12323,7 @@ static CUresult forward_974(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 779, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 777, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 780, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12140,7 +12335,7 @@ static CUresult forward_975(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 780, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 780, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 781, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12164,7 +12359,7 @@ static CUresult forward_977(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 781, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 781, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 782, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12188,7 +12383,7 @@ static CUresult forward_979(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 782, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 780, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 783, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12200,7 +12395,7 @@ static CUresult forward_980(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 783, e, 0), {0, 36864, 576, 1}}, .b = {at(c, 783, e, 0), {0, 36864, 1, 576}}, .y = {at(c, 784, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12224,7 +12419,7 @@ static CUresult forward_982(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 784, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 784, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 785, e, 0), {0, 4096, 64, 1}}, .extent = {1, 2, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12248,7 +12443,7 @@ static CUresult forward_984(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 785, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 783, e, 0), {0, 36864, 576, 1}}, .y = {at(c, 786, e, 0), {0, 36864, 576, 1}}, .extent = {1, 2, 64, 576}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 64), 2, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(576, 32), 2, 128, &a);
   }
   return r;
 }
@@ -12312,7 +12507,7 @@ static CUresult forward_989(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 788, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 788, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 789, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12336,7 +12531,7 @@ static CUresult forward_991(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 789, e, 0), {0, 81, 9, 1}}, .b = {at(c, 789, e, 0), {0, 81, 1, 9}}, .y = {at(c, 790, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12360,7 +12555,7 @@ static CUresult forward_993(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 788, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 790, e, 0), {0, 81, 9, 1}}, .y = {at(c, 791, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12372,7 +12567,7 @@ static CUresult forward_994(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 791, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 791, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 792, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12396,7 +12591,7 @@ static CUresult forward_996(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 792, e, 0), {0, 81, 9, 1}}, .b = {at(c, 792, e, 0), {0, 81, 1, 9}}, .y = {at(c, 793, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12420,7 +12615,7 @@ static CUresult forward_998(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 791, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 793, e, 0), {0, 81, 9, 1}}, .y = {at(c, 794, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12432,7 +12627,7 @@ static CUresult forward_999(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 794, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 794, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 795, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12456,7 +12651,7 @@ static CUresult forward_1001(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 795, e, 0), {0, 81, 9, 1}}, .b = {at(c, 795, e, 0), {0, 81, 1, 9}}, .y = {at(c, 796, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12480,7 +12675,7 @@ static CUresult forward_1003(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 794, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 796, e, 0), {0, 81, 9, 1}}, .y = {at(c, 797, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12492,7 +12687,7 @@ static CUresult forward_1004(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 797, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 797, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 798, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12516,7 +12711,7 @@ static CUresult forward_1006(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 798, e, 0), {0, 81, 9, 1}}, .b = {at(c, 798, e, 0), {0, 81, 1, 9}}, .y = {at(c, 799, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12540,7 +12735,7 @@ static CUresult forward_1008(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 797, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 799, e, 0), {0, 81, 9, 1}}, .y = {at(c, 800, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12552,7 +12747,7 @@ static CUresult forward_1009(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 800, e, 0), {0, 1152, 1, 9}}, .b = {at(c, 800, e, 0), {0, 1152, 9, 1}}, .y = {at(c, 801, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 128};
-    r = launch(c, k_matmul_e_16_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12576,7 +12771,7 @@ static CUresult forward_1011(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 801, e, 0), {0, 81, 9, 1}}, .b = {at(c, 801, e, 0), {0, 81, 1, 9}}, .y = {at(c, 802, e, 0), {0, 81, 9, 1}}, .extent = {1, 6, 9, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(9, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12600,7 +12795,7 @@ static CUresult forward_1013(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 800, e, 0), {0, 1152, 9, 1}}, .b = {at(c, 802, e, 0), {0, 81, 9, 1}}, .y = {at(c, 803, e, 0), {0, 1152, 9, 1}}, .extent = {1, 6, 128, 9}, .depth = 9};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(9, 16), 6, 128, &a);
   }
   return r;
 }
@@ -12664,7 +12859,7 @@ static CUresult forward_1018(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 805, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 805, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 806, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12688,7 +12883,7 @@ static CUresult forward_1020(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 806, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 806, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 807, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12712,7 +12907,7 @@ static CUresult forward_1022(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 805, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 807, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 808, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12724,7 +12919,7 @@ static CUresult forward_1023(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 808, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 808, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 809, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12748,7 +12943,7 @@ static CUresult forward_1025(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 809, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 809, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 810, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12772,7 +12967,7 @@ static CUresult forward_1027(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 808, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 810, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 811, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12784,7 +12979,7 @@ static CUresult forward_1028(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 811, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 811, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 812, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12808,7 +13003,7 @@ static CUresult forward_1030(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 812, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 812, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 813, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12832,7 +13027,7 @@ static CUresult forward_1032(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 811, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 813, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 814, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12844,7 +13039,7 @@ static CUresult forward_1033(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 814, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 814, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 815, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12868,7 +13063,7 @@ static CUresult forward_1035(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 815, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 815, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 816, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12892,7 +13087,7 @@ static CUresult forward_1037(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 814, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 816, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 817, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12904,7 +13099,7 @@ static CUresult forward_1038(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 817, e, 0), {0, 8192, 1, 64}}, .b = {at(c, 817, e, 0), {0, 8192, 64, 1}}, .y = {at(c, 818, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 128};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12928,7 +13123,7 @@ static CUresult forward_1040(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 818, e, 0), {0, 4096, 64, 1}}, .b = {at(c, 818, e, 0), {0, 4096, 1, 64}}, .y = {at(c, 819, e, 0), {0, 4096, 64, 1}}, .extent = {1, 4, 64, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(64, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -12952,7 +13147,7 @@ static CUresult forward_1042(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 817, e, 0), {0, 8192, 64, 1}}, .b = {at(c, 819, e, 0), {0, 4096, 64, 1}}, .y = {at(c, 820, e, 0), {0, 8192, 64, 1}}, .extent = {1, 4, 128, 64}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 64), 4, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(64, 32), 4, 128, &a);
   }
   return r;
 }
@@ -13016,7 +13211,7 @@ static CUresult forward_1047(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 822, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 822, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 823, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13040,7 +13235,7 @@ static CUresult forward_1049(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 823, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 823, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 824, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13064,7 +13259,7 @@ static CUresult forward_1051(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 824, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 822, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 825, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13076,7 +13271,7 @@ static CUresult forward_1052(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 825, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 825, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 826, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13100,7 +13295,7 @@ static CUresult forward_1054(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 826, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 826, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 827, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13124,7 +13319,7 @@ static CUresult forward_1056(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 827, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 825, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 828, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13136,7 +13331,7 @@ static CUresult forward_1057(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 828, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 828, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 829, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13160,7 +13355,7 @@ static CUresult forward_1059(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 829, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 829, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 830, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13184,7 +13379,7 @@ static CUresult forward_1061(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 830, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 828, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 831, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13196,7 +13391,7 @@ static CUresult forward_1062(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 831, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 831, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 832, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13220,7 +13415,7 @@ static CUresult forward_1064(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 832, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 832, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 833, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13244,7 +13439,7 @@ static CUresult forward_1066(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 833, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 831, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 834, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13256,7 +13451,7 @@ static CUresult forward_1067(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 834, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 834, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 835, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13280,7 +13475,7 @@ static CUresult forward_1069(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 835, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 835, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 836, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13304,7 +13499,7 @@ static CUresult forward_1071(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 836, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 834, e, 0), {0, 16384, 128, 1}}, .y = {at(c, 837, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13368,7 +13563,7 @@ static CUresult forward_1076(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 839, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 839, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 840, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13392,7 +13587,7 @@ static CUresult forward_1078(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 840, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 840, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 841, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13416,7 +13611,7 @@ static CUresult forward_1080(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 841, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 839, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 842, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13428,7 +13623,7 @@ static CUresult forward_1081(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 842, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 842, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 843, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13452,7 +13647,7 @@ static CUresult forward_1083(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 843, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 843, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 844, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13476,7 +13671,7 @@ static CUresult forward_1085(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 844, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 842, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 845, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13488,7 +13683,7 @@ static CUresult forward_1086(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 845, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 845, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 846, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13512,7 +13707,7 @@ static CUresult forward_1088(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 846, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 846, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 847, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13536,7 +13731,7 @@ static CUresult forward_1090(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 847, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 845, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 848, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13548,7 +13743,7 @@ static CUresult forward_1091(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 848, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 848, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 849, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13572,7 +13767,7 @@ static CUresult forward_1093(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 849, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 849, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 850, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13596,7 +13791,7 @@ static CUresult forward_1095(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 850, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 848, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 851, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13608,7 +13803,7 @@ static CUresult forward_1096(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 851, e, 0), {0, 24576, 192, 1}}, .b = {at(c, 851, e, 0), {0, 24576, 1, 192}}, .y = {at(c, 852, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 192};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13632,7 +13827,7 @@ static CUresult forward_1098(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 852, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 852, e, 0), {0, 16384, 1, 128}}, .y = {at(c, 853, e, 0), {0, 16384, 128, 1}}, .extent = {1, 3, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13656,7 +13851,7 @@ static CUresult forward_1100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 853, e, 0), {0, 16384, 128, 1}}, .b = {at(c, 851, e, 0), {0, 24576, 192, 1}}, .y = {at(c, 854, e, 0), {0, 24576, 192, 1}}, .extent = {1, 3, 128, 192}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 64), 3, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(192, 32), 3, 128, &a);
   }
   return r;
 }
@@ -13720,7 +13915,7 @@ static CUresult forward_1105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 856, e, 0), {0, 0, 256, 1}}, .b = {at(c, 856, e, 0), {0, 0, 1, 256}}, .y = {at(c, 857, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13744,7 +13939,7 @@ static CUresult forward_1107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 857, e, 0), {0, 0, 128, 1}}, .b = {at(c, 857, e, 0), {0, 0, 1, 128}}, .y = {at(c, 858, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13768,7 +13963,7 @@ static CUresult forward_1109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 858, e, 0), {0, 0, 128, 1}}, .b = {at(c, 856, e, 0), {0, 0, 256, 1}}, .y = {at(c, 859, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13780,7 +13975,7 @@ static CUresult forward_1110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 859, e, 0), {0, 0, 256, 1}}, .b = {at(c, 859, e, 0), {0, 0, 1, 256}}, .y = {at(c, 860, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13804,7 +13999,7 @@ static CUresult forward_1112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 860, e, 0), {0, 0, 128, 1}}, .b = {at(c, 860, e, 0), {0, 0, 1, 128}}, .y = {at(c, 861, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13828,7 +14023,7 @@ static CUresult forward_1114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 861, e, 0), {0, 0, 128, 1}}, .b = {at(c, 859, e, 0), {0, 0, 256, 1}}, .y = {at(c, 862, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13840,7 +14035,7 @@ static CUresult forward_1115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 862, e, 0), {0, 0, 256, 1}}, .b = {at(c, 862, e, 0), {0, 0, 1, 256}}, .y = {at(c, 863, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13864,7 +14059,7 @@ static CUresult forward_1117(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 863, e, 0), {0, 0, 128, 1}}, .b = {at(c, 863, e, 0), {0, 0, 1, 128}}, .y = {at(c, 864, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13888,7 +14083,7 @@ static CUresult forward_1119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 864, e, 0), {0, 0, 128, 1}}, .b = {at(c, 862, e, 0), {0, 0, 256, 1}}, .y = {at(c, 865, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13900,7 +14095,7 @@ static CUresult forward_1120(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 865, e, 0), {0, 0, 256, 1}}, .b = {at(c, 865, e, 0), {0, 0, 1, 256}}, .y = {at(c, 866, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13924,7 +14119,7 @@ static CUresult forward_1122(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 866, e, 0), {0, 0, 128, 1}}, .b = {at(c, 866, e, 0), {0, 0, 1, 128}}, .y = {at(c, 867, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13948,7 +14143,7 @@ static CUresult forward_1124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 867, e, 0), {0, 0, 128, 1}}, .b = {at(c, 865, e, 0), {0, 0, 256, 1}}, .y = {at(c, 868, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13960,7 +14155,7 @@ static CUresult forward_1125(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 868, e, 0), {0, 0, 256, 1}}, .b = {at(c, 868, e, 0), {0, 0, 1, 256}}, .y = {at(c, 869, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 256};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -13984,7 +14179,7 @@ static CUresult forward_1127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 869, e, 0), {0, 0, 128, 1}}, .b = {at(c, 869, e, 0), {0, 0, 1, 128}}, .y = {at(c, 870, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14008,7 +14203,7 @@ static CUresult forward_1129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 870, e, 0), {0, 0, 128, 1}}, .b = {at(c, 868, e, 0), {0, 0, 256, 1}}, .y = {at(c, 871, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, 128, 256}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(256, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14072,7 +14267,7 @@ static CUresult forward_1134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 873, e, 0), {0, 0, 576, 1}}, .b = {at(c, 873, e, 0), {0, 0, 1, 576}}, .y = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14096,7 +14291,7 @@ static CUresult forward_1136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 874, e, 0), {0, 0, 128, 1}}, .b = {at(c, 874, e, 0), {0, 0, 1, 128}}, .y = {at(c, 875, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14120,7 +14315,7 @@ static CUresult forward_1138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 875, e, 0), {0, 0, 128, 1}}, .b = {at(c, 873, e, 0), {0, 0, 576, 1}}, .y = {at(c, 876, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14132,7 +14327,7 @@ static CUresult forward_1139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 876, e, 0), {0, 0, 576, 1}}, .b = {at(c, 876, e, 0), {0, 0, 1, 576}}, .y = {at(c, 877, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14156,7 +14351,7 @@ static CUresult forward_1141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 877, e, 0), {0, 0, 128, 1}}, .b = {at(c, 877, e, 0), {0, 0, 1, 128}}, .y = {at(c, 878, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14180,7 +14375,7 @@ static CUresult forward_1143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 878, e, 0), {0, 0, 128, 1}}, .b = {at(c, 876, e, 0), {0, 0, 576, 1}}, .y = {at(c, 879, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14192,7 +14387,7 @@ static CUresult forward_1144(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 879, e, 0), {0, 0, 576, 1}}, .b = {at(c, 879, e, 0), {0, 0, 1, 576}}, .y = {at(c, 880, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14216,7 +14411,7 @@ static CUresult forward_1146(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 880, e, 0), {0, 0, 128, 1}}, .b = {at(c, 880, e, 0), {0, 0, 1, 128}}, .y = {at(c, 881, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14240,7 +14435,7 @@ static CUresult forward_1148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 881, e, 0), {0, 0, 128, 1}}, .b = {at(c, 879, e, 0), {0, 0, 576, 1}}, .y = {at(c, 882, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14252,7 +14447,7 @@ static CUresult forward_1149(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 882, e, 0), {0, 0, 576, 1}}, .b = {at(c, 882, e, 0), {0, 0, 1, 576}}, .y = {at(c, 883, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14276,7 +14471,7 @@ static CUresult forward_1151(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 883, e, 0), {0, 0, 128, 1}}, .b = {at(c, 883, e, 0), {0, 0, 1, 128}}, .y = {at(c, 884, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14300,7 +14495,7 @@ static CUresult forward_1153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 884, e, 0), {0, 0, 128, 1}}, .b = {at(c, 882, e, 0), {0, 0, 576, 1}}, .y = {at(c, 885, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14312,7 +14507,7 @@ static CUresult forward_1154(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 885, e, 0), {0, 0, 576, 1}}, .b = {at(c, 885, e, 0), {0, 0, 1, 576}}, .y = {at(c, 886, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 576};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14336,7 +14531,7 @@ static CUresult forward_1156(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 886, e, 0), {0, 0, 128, 1}}, .b = {at(c, 886, e, 0), {0, 0, 1, 128}}, .y = {at(c, 887, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, 128, 128}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(128, 64), ceiling(128, 32), 1, 128, &a);
   }
   return r;
 }
@@ -14360,7 +14555,7 @@ static CUresult forward_1158(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 887, e, 0), {0, 0, 128, 1}}, .b = {at(c, 885, e, 0), {0, 0, 576, 1}}, .y = {at(c, 888, e, 0), {0, 0, 576, 1}}, .extent = {1, 1, 128, 576}, .depth = 128};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(128, 64), ceiling(576, 32), 1, 128, &a);
   }
   return r;
 }
@@ -18914,72 +19109,6 @@ static const struct reprise_program programs[] = {
     {NULL, 0, 0},
 };
 
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, ceiling(12288, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(32768, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(4096, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(512, 4096) * 10 * 4);
-    bytes = larger(bytes, ceiling(512, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(64, 4096) * 4 * 4);
-    break;
-  case 1:
-    bytes = larger(bytes, ceiling(1344, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(1536, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(16384, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(216, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(6144, 4096) * 4 * 4);
-    break;
-  case 2:
-    bytes = larger(bytes, ceiling(1152, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(1764, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(2048, 4096) * 5 * 4);
-    bytes = larger(bytes, ceiling(24576, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(36864, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(4096, 4096) * 5 * 4);
-    bytes = larger(bytes, ceiling(84, 4096) * 4 * 4);
-    break;
-  case 3:
-    bytes = larger(bytes, ceiling(1152, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(1344, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(441, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(576, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(576, 4096) * 8 * 4);
-    break;
-  case 4:
-    bytes = larger(bytes, ceiling(1024, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(128, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(189, 4096) * 6 * 4);
-    break;
-  case 5:
-    bytes = larger(bytes, ceiling(144, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(288, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(3072, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(378, 4096) * 6 * 4);
-    break;
-  case 6:
-    bytes = larger(bytes, ceiling(168, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(2304, 4096) * 8 * 4);
-    bytes = larger(bytes, ceiling(5376, 4096) * 6 * 4);
-    bytes = larger(bytes, ceiling(768, 4096) * 1 * 4);
-    break;
-  case 7:
-    bytes = larger(bytes, ceiling(256, 4096) * 7 * 4);
-    bytes = larger(bytes, ceiling(672, 4096) * 2 * 4);
-    bytes = larger(bytes, ceiling(73728, 4096) * 1 * 4);
-    bytes = larger(bytes, ceiling(8192, 4096) * 3 * 4);
-    bytes = larger(bytes, ceiling(8192, 4096) * 4 * 4);
-    bytes = larger(bytes, ceiling(9216, 4096) * 14 * 4);
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
-
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
   (void)n, (void)h, (void)w;
@@ -19045,6 +19174,7 @@ const struct reprise_stage reprise_segment_ea728282_optimizer_stage = {
     .programs = 3,
     .packed = 0,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

@@ -15,7 +15,7 @@ const OptimizerDigest = "6be75763304b24193031625dc702e26abb610d7b0f526b7f28236ae
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "14f0fd7939e050177793db9d6c11c57dd9d6451dd07c7127a9696d8b81a26bbb"
+const OptimizerKernels = "5da537f9acc840349dd942d95e0a5839c1403c7969ab119e6470960c2d2b432b"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

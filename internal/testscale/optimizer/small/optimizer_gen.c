@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -155,24 +172,25 @@ enum {
   k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s = 17,
   k_elementwise_scale_operation_0xc098cccdu_n_1_1_e_e_s = 18,
   k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s = 19,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 20,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 21,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 22,
-  k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 23,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 24,
-  k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 25,
-  k_matmul_e_16_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 26,
-  k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 27,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 28,
-  k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 29,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 30,
-  k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 31,
-  k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 32,
-  k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 33,
-  k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 34,
-  k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 35,
-  k_matrix_norm_partial_4096_e = 36,
-  k_matrix_normalize_4096_0x33d6bf95u_e_e = 37,
+  k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 20,
+  k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 21,
+  k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 22,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e = 23,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 24,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 25,
+  k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e = 26,
+  k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 27,
+  k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 28,
+  k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e = 29,
+  k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e = 30,
+  k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 31,
+  k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e = 32,
+  k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e = 33,
+  k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e = 34,
+  k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e = 35,
+  k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 36,
+  k_matrix_norm_partial_4096_e = 37,
+  k_matrix_normalize_4096_0x33d6bf95u_e_e = 38,
   kernel_end
 };
 
@@ -197,25 +215,69 @@ static const char *const kernel_names[] = {
     "reprise_small_e307c728_optimizer_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s",
     "reprise_small_e307c728_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_1_e_e_s",
     "reprise_small_e307c728_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s",
-    "reprise_small_e307c728_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_16_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_small_e307c728_optimizer_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_16_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_small_e307c728_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
     "reprise_small_e307c728_optimizer_matrix_norm_partial_4096_e",
     "reprise_small_e307c728_optimizer_matrix_normalize_4096_0x33d6bf95u_e_e",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -225,6 +287,75 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, ceiling(36, 4096) * 1 * 4);
+    break;
+  case 1:
+    bytes = larger(bytes, ceiling(336, 4096) * 1 * 4);
+    break;
+  case 2:
+    bytes = larger(bytes, ceiling(40, 4096) * 1 * 4);
+    break;
+  case 3:
+    bytes = larger(bytes, ceiling(432, 4096) * 1 * 4);
+    break;
+  case 4:
+    bytes = larger(bytes, ceiling(4392, 4096) * 1 * 4);
+    break;
+  case 5:
+    bytes = larger(bytes, ceiling(3024, 4096) * 1 * 4);
+    break;
+  case 6:
+    bytes = larger(bytes, ceiling(6588, 4096) * 1 * 4);
+    break;
+  case 7:
+    bytes = larger(bytes, ceiling(4536, 4096) * 1 * 4);
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    break;
+  case 2:
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -239,7 +370,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -294,7 +426,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 50, e, 0), {0, 0, 12, 1}}, .b = {at(c, 50, e, 0), {0, 0, 1, 12}}, .y = {at(c, 51, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, 3, 3}, .depth = 12};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
   }
   return r;
 }
@@ -318,7 +450,7 @@ static CUresult forward_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 51, e, 0), {0, 0, 3, 1}}, .b = {at(c, 51, e, 0), {0, 0, 1, 3}}, .y = {at(c, 52, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, 3, 3}, .depth = 3};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
   }
   return r;
 }
@@ -342,7 +474,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 52, e, 0), {0, 0, 3, 1}}, .b = {at(c, 50, e, 0), {0, 0, 12, 1}}, .y = {at(c, 53, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 3, 12}, .depth = 3};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -354,7 +486,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 53, e, 0), {0, 0, 12, 1}}, .b = {at(c, 53, e, 0), {0, 0, 1, 12}}, .y = {at(c, 54, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, 3, 3}, .depth = 12};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
   }
   return r;
 }
@@ -378,7 +510,7 @@ static CUresult forward_10(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 54, e, 0), {0, 0, 3, 1}}, .b = {at(c, 54, e, 0), {0, 0, 1, 3}}, .y = {at(c, 55, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, 3, 3}, .depth = 3};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
   }
   return r;
 }
@@ -402,7 +534,7 @@ static CUresult forward_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 55, e, 0), {0, 0, 3, 1}}, .b = {at(c, 53, e, 0), {0, 0, 12, 1}}, .y = {at(c, 56, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 3, 12}, .depth = 3};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -414,7 +546,7 @@ static CUresult forward_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 56, e, 0), {0, 0, 12, 1}}, .b = {at(c, 56, e, 0), {0, 0, 1, 12}}, .y = {at(c, 57, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, 3, 3}, .depth = 12};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
   }
   return r;
 }
@@ -438,7 +570,7 @@ static CUresult forward_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 57, e, 0), {0, 0, 3, 1}}, .b = {at(c, 57, e, 0), {0, 0, 1, 3}}, .y = {at(c, 58, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, 3, 3}, .depth = 3};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
   }
   return r;
 }
@@ -462,7 +594,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 58, e, 0), {0, 0, 3, 1}}, .b = {at(c, 56, e, 0), {0, 0, 12, 1}}, .y = {at(c, 59, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 3, 12}, .depth = 3};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -474,7 +606,7 @@ static CUresult forward_18(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 59, e, 0), {0, 0, 12, 1}}, .b = {at(c, 59, e, 0), {0, 0, 1, 12}}, .y = {at(c, 60, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, 3, 3}, .depth = 12};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
   }
   return r;
 }
@@ -498,7 +630,7 @@ static CUresult forward_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 60, e, 0), {0, 0, 3, 1}}, .b = {at(c, 60, e, 0), {0, 0, 1, 3}}, .y = {at(c, 61, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, 3, 3}, .depth = 3};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
   }
   return r;
 }
@@ -522,7 +654,7 @@ static CUresult forward_22(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 61, e, 0), {0, 0, 3, 1}}, .b = {at(c, 59, e, 0), {0, 0, 12, 1}}, .y = {at(c, 62, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 3, 12}, .depth = 3};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -534,7 +666,7 @@ static CUresult forward_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 62, e, 0), {0, 0, 12, 1}}, .b = {at(c, 62, e, 0), {0, 0, 1, 12}}, .y = {at(c, 63, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, 3, 3}, .depth = 12};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
   }
   return r;
 }
@@ -558,7 +690,7 @@ static CUresult forward_25(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 63, e, 0), {0, 0, 3, 1}}, .b = {at(c, 63, e, 0), {0, 0, 1, 3}}, .y = {at(c, 64, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, 3, 3}, .depth = 3};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(3, 64), ceiling(3, 16), 1, 128, &a);
   }
   return r;
 }
@@ -582,7 +714,7 @@ static CUresult forward_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 64, e, 0), {0, 0, 3, 1}}, .b = {at(c, 62, e, 0), {0, 0, 12, 1}}, .y = {at(c, 65, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 3, 12}, .depth = 3};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(3, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -646,7 +778,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 67, e, 0), {0, 0, 8, 1}}, .b = {at(c, 67, e, 0), {0, 0, 1, 8}}, .y = {at(c, 68, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, 5, 5}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
   }
   return r;
 }
@@ -670,7 +802,7 @@ static CUresult forward_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 68, e, 0), {0, 0, 5, 1}}, .b = {at(c, 68, e, 0), {0, 0, 1, 5}}, .y = {at(c, 69, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, 5, 5}, .depth = 5};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
   }
   return r;
 }
@@ -694,7 +826,7 @@ static CUresult forward_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 69, e, 0), {0, 0, 5, 1}}, .b = {at(c, 67, e, 0), {0, 0, 8, 1}}, .y = {at(c, 70, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 5, 8}, .depth = 5};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -706,7 +838,7 @@ static CUresult forward_37(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 70, e, 0), {0, 0, 8, 1}}, .b = {at(c, 70, e, 0), {0, 0, 1, 8}}, .y = {at(c, 71, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, 5, 5}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
   }
   return r;
 }
@@ -730,7 +862,7 @@ static CUresult forward_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 71, e, 0), {0, 0, 5, 1}}, .b = {at(c, 71, e, 0), {0, 0, 1, 5}}, .y = {at(c, 72, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, 5, 5}, .depth = 5};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
   }
   return r;
 }
@@ -754,7 +886,7 @@ static CUresult forward_41(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 72, e, 0), {0, 0, 5, 1}}, .b = {at(c, 70, e, 0), {0, 0, 8, 1}}, .y = {at(c, 73, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 5, 8}, .depth = 5};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -766,7 +898,7 @@ static CUresult forward_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 73, e, 0), {0, 0, 8, 1}}, .b = {at(c, 73, e, 0), {0, 0, 1, 8}}, .y = {at(c, 74, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, 5, 5}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
   }
   return r;
 }
@@ -790,7 +922,7 @@ static CUresult forward_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 74, e, 0), {0, 0, 5, 1}}, .b = {at(c, 74, e, 0), {0, 0, 1, 5}}, .y = {at(c, 75, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, 5, 5}, .depth = 5};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
   }
   return r;
 }
@@ -814,7 +946,7 @@ static CUresult forward_46(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 75, e, 0), {0, 0, 5, 1}}, .b = {at(c, 73, e, 0), {0, 0, 8, 1}}, .y = {at(c, 76, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 5, 8}, .depth = 5};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -826,7 +958,7 @@ static CUresult forward_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 76, e, 0), {0, 0, 8, 1}}, .b = {at(c, 76, e, 0), {0, 0, 1, 8}}, .y = {at(c, 77, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, 5, 5}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
   }
   return r;
 }
@@ -850,7 +982,7 @@ static CUresult forward_49(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 77, e, 0), {0, 0, 5, 1}}, .b = {at(c, 77, e, 0), {0, 0, 1, 5}}, .y = {at(c, 78, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, 5, 5}, .depth = 5};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
   }
   return r;
 }
@@ -874,7 +1006,7 @@ static CUresult forward_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 78, e, 0), {0, 0, 5, 1}}, .b = {at(c, 76, e, 0), {0, 0, 8, 1}}, .y = {at(c, 79, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 5, 8}, .depth = 5};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -886,7 +1018,7 @@ static CUresult forward_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 79, e, 0), {0, 0, 8, 1}}, .b = {at(c, 79, e, 0), {0, 0, 1, 8}}, .y = {at(c, 80, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, 5, 5}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
   }
   return r;
 }
@@ -910,7 +1042,7 @@ static CUresult forward_54(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 80, e, 0), {0, 0, 5, 1}}, .b = {at(c, 80, e, 0), {0, 0, 1, 5}}, .y = {at(c, 81, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, 5, 5}, .depth = 5};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(5, 64), ceiling(5, 16), 1, 128, &a);
   }
   return r;
 }
@@ -934,7 +1066,7 @@ static CUresult forward_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 81, e, 0), {0, 0, 5, 1}}, .b = {at(c, 79, e, 0), {0, 0, 8, 1}}, .y = {at(c, 82, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 5, 8}, .depth = 5};
-    r = launch(c, k_matmul_e_16_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(5, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -998,7 +1130,7 @@ static CUresult forward_61(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 84, e, 0), {0, 0, 549, 1}}, .b = {at(c, 84, e, 0), {0, 0, 1, 549}}, .y = {at(c, 85, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 549};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1022,7 +1154,7 @@ static CUresult forward_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 85, e, 0), {0, 0, 8, 1}}, .b = {at(c, 85, e, 0), {0, 0, 1, 8}}, .y = {at(c, 86, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1046,7 +1178,7 @@ static CUresult forward_65(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 86, e, 0), {0, 0, 8, 1}}, .b = {at(c, 84, e, 0), {0, 0, 549, 1}}, .y = {at(c, 87, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 8, 549}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(549, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(549, 64), 1, 128, &a);
   }
   return r;
 }
@@ -1058,7 +1190,7 @@ static CUresult forward_66(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 87, e, 0), {0, 0, 549, 1}}, .b = {at(c, 87, e, 0), {0, 0, 1, 549}}, .y = {at(c, 88, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 549};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1082,7 +1214,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 88, e, 0), {0, 0, 8, 1}}, .b = {at(c, 88, e, 0), {0, 0, 1, 8}}, .y = {at(c, 89, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1106,7 +1238,7 @@ static CUresult forward_70(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 89, e, 0), {0, 0, 8, 1}}, .b = {at(c, 87, e, 0), {0, 0, 549, 1}}, .y = {at(c, 90, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 8, 549}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(549, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(549, 64), 1, 128, &a);
   }
   return r;
 }
@@ -1118,7 +1250,7 @@ static CUresult forward_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 90, e, 0), {0, 0, 549, 1}}, .b = {at(c, 90, e, 0), {0, 0, 1, 549}}, .y = {at(c, 91, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 549};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1142,7 +1274,7 @@ static CUresult forward_73(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 91, e, 0), {0, 0, 8, 1}}, .b = {at(c, 91, e, 0), {0, 0, 1, 8}}, .y = {at(c, 92, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1166,7 +1298,7 @@ static CUresult forward_75(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 92, e, 0), {0, 0, 8, 1}}, .b = {at(c, 90, e, 0), {0, 0, 549, 1}}, .y = {at(c, 93, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 8, 549}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(549, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(549, 64), 1, 128, &a);
   }
   return r;
 }
@@ -1178,7 +1310,7 @@ static CUresult forward_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 93, e, 0), {0, 0, 549, 1}}, .b = {at(c, 93, e, 0), {0, 0, 1, 549}}, .y = {at(c, 94, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 549};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1202,7 +1334,7 @@ static CUresult forward_78(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 94, e, 0), {0, 0, 8, 1}}, .b = {at(c, 94, e, 0), {0, 0, 1, 8}}, .y = {at(c, 95, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1226,7 +1358,7 @@ static CUresult forward_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 95, e, 0), {0, 0, 8, 1}}, .b = {at(c, 93, e, 0), {0, 0, 549, 1}}, .y = {at(c, 96, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 8, 549}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(549, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(549, 64), 1, 128, &a);
   }
   return r;
 }
@@ -1238,7 +1370,7 @@ static CUresult forward_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 96, e, 0), {0, 0, 549, 1}}, .b = {at(c, 96, e, 0), {0, 0, 1, 549}}, .y = {at(c, 97, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 549};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1262,7 +1394,7 @@ static CUresult forward_83(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 97, e, 0), {0, 0, 8, 1}}, .b = {at(c, 97, e, 0), {0, 0, 1, 8}}, .y = {at(c, 98, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 8};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1286,7 +1418,7 @@ static CUresult forward_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 98, e, 0), {0, 0, 8, 1}}, .b = {at(c, 96, e, 0), {0, 0, 549, 1}}, .y = {at(c, 99, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 8, 549}, .depth = 8};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(549, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(549, 64), 1, 128, &a);
   }
   return r;
 }
@@ -1350,7 +1482,7 @@ static CUresult forward_90(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 101, e, 0), {0, 0, 549, 1}}, .b = {at(c, 101, e, 0), {0, 0, 1, 549}}, .y = {at(c, 102, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 549};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1374,7 +1506,7 @@ static CUresult forward_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 102, e, 0), {0, 0, 12, 1}}, .b = {at(c, 102, e, 0), {0, 0, 1, 12}}, .y = {at(c, 103, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 12};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1398,7 +1530,7 @@ static CUresult forward_94(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 103, e, 0), {0, 0, 12, 1}}, .b = {at(c, 101, e, 0), {0, 0, 549, 1}}, .y = {at(c, 104, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 12, 549}, .depth = 12};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(549, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(549, 64), 1, 128, &a);
   }
   return r;
 }
@@ -1410,7 +1542,7 @@ static CUresult forward_95(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 104, e, 0), {0, 0, 549, 1}}, .b = {at(c, 104, e, 0), {0, 0, 1, 549}}, .y = {at(c, 105, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 549};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1434,7 +1566,7 @@ static CUresult forward_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 105, e, 0), {0, 0, 12, 1}}, .b = {at(c, 105, e, 0), {0, 0, 1, 12}}, .y = {at(c, 106, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 12};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1458,7 +1590,7 @@ static CUresult forward_99(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 106, e, 0), {0, 0, 12, 1}}, .b = {at(c, 104, e, 0), {0, 0, 549, 1}}, .y = {at(c, 107, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 12, 549}, .depth = 12};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(549, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(549, 64), 1, 128, &a);
   }
   return r;
 }
@@ -1470,7 +1602,7 @@ static CUresult forward_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 107, e, 0), {0, 0, 549, 1}}, .b = {at(c, 107, e, 0), {0, 0, 1, 549}}, .y = {at(c, 108, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 549};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1494,7 +1626,7 @@ static CUresult forward_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 108, e, 0), {0, 0, 12, 1}}, .b = {at(c, 108, e, 0), {0, 0, 1, 12}}, .y = {at(c, 109, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 12};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1518,7 +1650,7 @@ static CUresult forward_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 109, e, 0), {0, 0, 12, 1}}, .b = {at(c, 107, e, 0), {0, 0, 549, 1}}, .y = {at(c, 110, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 12, 549}, .depth = 12};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(549, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(549, 64), 1, 128, &a);
   }
   return r;
 }
@@ -1530,7 +1662,7 @@ static CUresult forward_105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 110, e, 0), {0, 0, 549, 1}}, .b = {at(c, 110, e, 0), {0, 0, 1, 549}}, .y = {at(c, 111, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 549};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1554,7 +1686,7 @@ static CUresult forward_107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 111, e, 0), {0, 0, 12, 1}}, .b = {at(c, 111, e, 0), {0, 0, 1, 12}}, .y = {at(c, 112, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 12};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1578,7 +1710,7 @@ static CUresult forward_109(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 112, e, 0), {0, 0, 12, 1}}, .b = {at(c, 110, e, 0), {0, 0, 549, 1}}, .y = {at(c, 113, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 12, 549}, .depth = 12};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(549, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(549, 64), 1, 128, &a);
   }
   return r;
 }
@@ -1590,7 +1722,7 @@ static CUresult forward_110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 113, e, 0), {0, 0, 549, 1}}, .b = {at(c, 113, e, 0), {0, 0, 1, 549}}, .y = {at(c, 114, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 549};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1614,7 +1746,7 @@ static CUresult forward_112(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 114, e, 0), {0, 0, 12, 1}}, .b = {at(c, 114, e, 0), {0, 0, 1, 12}}, .y = {at(c, 115, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 12};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1638,7 +1770,7 @@ static CUresult forward_114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 115, e, 0), {0, 0, 12, 1}}, .b = {at(c, 113, e, 0), {0, 0, 549, 1}}, .y = {at(c, 116, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 12, 549}, .depth = 12};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(549, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(549, 64), 1, 128, &a);
   }
   return r;
 }
@@ -1702,7 +1834,7 @@ static CUresult forward_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 118, e, 0), {0, 0, 21, 1}}, .b = {at(c, 118, e, 0), {0, 0, 1, 21}}, .y = {at(c, 119, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1726,7 +1858,7 @@ static CUresult forward_121(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 119, e, 0), {0, 0, 16, 1}}, .b = {at(c, 119, e, 0), {0, 0, 1, 16}}, .y = {at(c, 120, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1750,7 +1882,7 @@ static CUresult forward_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 120, e, 0), {0, 0, 16, 1}}, .b = {at(c, 118, e, 0), {0, 0, 21, 1}}, .y = {at(c, 121, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 16, 21}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1762,7 +1894,7 @@ static CUresult forward_124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 121, e, 0), {0, 0, 21, 1}}, .b = {at(c, 121, e, 0), {0, 0, 1, 21}}, .y = {at(c, 122, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1786,7 +1918,7 @@ static CUresult forward_126(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 122, e, 0), {0, 0, 16, 1}}, .b = {at(c, 122, e, 0), {0, 0, 1, 16}}, .y = {at(c, 123, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1810,7 +1942,7 @@ static CUresult forward_128(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 123, e, 0), {0, 0, 16, 1}}, .b = {at(c, 121, e, 0), {0, 0, 21, 1}}, .y = {at(c, 124, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 16, 21}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1822,7 +1954,7 @@ static CUresult forward_129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 124, e, 0), {0, 0, 21, 1}}, .b = {at(c, 124, e, 0), {0, 0, 1, 21}}, .y = {at(c, 125, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1846,7 +1978,7 @@ static CUresult forward_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 125, e, 0), {0, 0, 16, 1}}, .b = {at(c, 125, e, 0), {0, 0, 1, 16}}, .y = {at(c, 126, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1870,7 +2002,7 @@ static CUresult forward_133(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 126, e, 0), {0, 0, 16, 1}}, .b = {at(c, 124, e, 0), {0, 0, 21, 1}}, .y = {at(c, 127, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 16, 21}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1882,7 +2014,7 @@ static CUresult forward_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 127, e, 0), {0, 0, 21, 1}}, .b = {at(c, 127, e, 0), {0, 0, 1, 21}}, .y = {at(c, 128, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1906,7 +2038,7 @@ static CUresult forward_136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 128, e, 0), {0, 0, 16, 1}}, .b = {at(c, 128, e, 0), {0, 0, 1, 16}}, .y = {at(c, 129, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1930,7 +2062,7 @@ static CUresult forward_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 129, e, 0), {0, 0, 16, 1}}, .b = {at(c, 127, e, 0), {0, 0, 21, 1}}, .y = {at(c, 130, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 16, 21}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -1942,7 +2074,7 @@ static CUresult forward_139(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 130, e, 0), {0, 0, 21, 1}}, .b = {at(c, 130, e, 0), {0, 0, 1, 21}}, .y = {at(c, 131, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 21};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1966,7 +2098,7 @@ static CUresult forward_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 131, e, 0), {0, 0, 16, 1}}, .b = {at(c, 131, e, 0), {0, 0, 1, 16}}, .y = {at(c, 132, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -1990,7 +2122,7 @@ static CUresult forward_143(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 132, e, 0), {0, 0, 16, 1}}, .b = {at(c, 130, e, 0), {0, 0, 21, 1}}, .y = {at(c, 133, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 16, 21}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2054,7 +2186,7 @@ static CUresult forward_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 135, e, 0), {0, 0, 27, 1}}, .b = {at(c, 135, e, 0), {0, 0, 1, 27}}, .y = {at(c, 136, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2078,7 +2210,7 @@ static CUresult forward_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 136, e, 0), {0, 0, 16, 1}}, .b = {at(c, 136, e, 0), {0, 0, 1, 16}}, .y = {at(c, 137, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2102,7 +2234,7 @@ static CUresult forward_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 137, e, 0), {0, 0, 16, 1}}, .b = {at(c, 135, e, 0), {0, 0, 27, 1}}, .y = {at(c, 138, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2114,7 +2246,7 @@ static CUresult forward_153(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 138, e, 0), {0, 0, 27, 1}}, .b = {at(c, 138, e, 0), {0, 0, 1, 27}}, .y = {at(c, 139, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2138,7 +2270,7 @@ static CUresult forward_155(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 139, e, 0), {0, 0, 16, 1}}, .b = {at(c, 139, e, 0), {0, 0, 1, 16}}, .y = {at(c, 140, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2162,7 +2294,7 @@ static CUresult forward_157(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 140, e, 0), {0, 0, 16, 1}}, .b = {at(c, 138, e, 0), {0, 0, 27, 1}}, .y = {at(c, 141, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2174,7 +2306,7 @@ static CUresult forward_158(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 141, e, 0), {0, 0, 27, 1}}, .b = {at(c, 141, e, 0), {0, 0, 1, 27}}, .y = {at(c, 142, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2198,7 +2330,7 @@ static CUresult forward_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 142, e, 0), {0, 0, 16, 1}}, .b = {at(c, 142, e, 0), {0, 0, 1, 16}}, .y = {at(c, 143, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2222,7 +2354,7 @@ static CUresult forward_162(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 143, e, 0), {0, 0, 16, 1}}, .b = {at(c, 141, e, 0), {0, 0, 27, 1}}, .y = {at(c, 144, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2234,7 +2366,7 @@ static CUresult forward_163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 144, e, 0), {0, 0, 27, 1}}, .b = {at(c, 144, e, 0), {0, 0, 1, 27}}, .y = {at(c, 145, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2258,7 +2390,7 @@ static CUresult forward_165(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 145, e, 0), {0, 0, 16, 1}}, .b = {at(c, 145, e, 0), {0, 0, 1, 16}}, .y = {at(c, 146, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2282,7 +2414,7 @@ static CUresult forward_167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 146, e, 0), {0, 0, 16, 1}}, .b = {at(c, 144, e, 0), {0, 0, 27, 1}}, .y = {at(c, 147, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2294,7 +2426,7 @@ static CUresult forward_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 147, e, 0), {0, 0, 27, 1}}, .b = {at(c, 147, e, 0), {0, 0, 1, 27}}, .y = {at(c, 148, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 27};
-    r = launch(c, k_matmul_e_16_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2318,7 +2450,7 @@ static CUresult forward_170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 148, e, 0), {0, 0, 16, 1}}, .b = {at(c, 148, e, 0), {0, 0, 1, 16}}, .y = {at(c, 149, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, 16, 16}, .depth = 16};
-    r = launch(c, k_matmul_e_16_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(16, 64), ceiling(16, 16), 1, 128, &a);
   }
   return r;
 }
@@ -2342,7 +2474,7 @@ static CUresult forward_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 149, e, 0), {0, 0, 16, 1}}, .b = {at(c, 147, e, 0), {0, 0, 27, 1}}, .y = {at(c, 150, e, 0), {0, 0, 27, 1}}, .extent = {1, 1, 16, 27}, .depth = 16};
-    r = launch(c, k_matmul_e_32_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(16, 64), ceiling(27, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2406,7 +2538,7 @@ static CUresult forward_177(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 152, e, 0), {0, 0, 144, 1}}, .b = {at(c, 152, e, 0), {0, 0, 1, 144}}, .y = {at(c, 153, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 21, 21}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2430,7 +2562,7 @@ static CUresult forward_179(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 153, e, 0), {0, 0, 21, 1}}, .b = {at(c, 153, e, 0), {0, 0, 1, 21}}, .y = {at(c, 154, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2454,7 +2586,7 @@ static CUresult forward_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 154, e, 0), {0, 0, 21, 1}}, .b = {at(c, 152, e, 0), {0, 0, 144, 1}}, .y = {at(c, 155, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 21, 144}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -2466,7 +2598,7 @@ static CUresult forward_182(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 155, e, 0), {0, 0, 144, 1}}, .b = {at(c, 155, e, 0), {0, 0, 1, 144}}, .y = {at(c, 156, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 21, 21}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2490,7 +2622,7 @@ static CUresult forward_184(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 156, e, 0), {0, 0, 21, 1}}, .b = {at(c, 156, e, 0), {0, 0, 1, 21}}, .y = {at(c, 157, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2514,7 +2646,7 @@ static CUresult forward_186(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 157, e, 0), {0, 0, 21, 1}}, .b = {at(c, 155, e, 0), {0, 0, 144, 1}}, .y = {at(c, 158, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 21, 144}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -2526,7 +2658,7 @@ static CUresult forward_187(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 158, e, 0), {0, 0, 144, 1}}, .b = {at(c, 158, e, 0), {0, 0, 1, 144}}, .y = {at(c, 159, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 21, 21}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2550,7 +2682,7 @@ static CUresult forward_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 159, e, 0), {0, 0, 21, 1}}, .b = {at(c, 159, e, 0), {0, 0, 1, 21}}, .y = {at(c, 160, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2574,7 +2706,7 @@ static CUresult forward_191(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 160, e, 0), {0, 0, 21, 1}}, .b = {at(c, 158, e, 0), {0, 0, 144, 1}}, .y = {at(c, 161, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 21, 144}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -2586,7 +2718,7 @@ static CUresult forward_192(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 161, e, 0), {0, 0, 144, 1}}, .b = {at(c, 161, e, 0), {0, 0, 1, 144}}, .y = {at(c, 162, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 21, 21}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2610,7 +2742,7 @@ static CUresult forward_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 162, e, 0), {0, 0, 21, 1}}, .b = {at(c, 162, e, 0), {0, 0, 1, 21}}, .y = {at(c, 163, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2634,7 +2766,7 @@ static CUresult forward_196(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 163, e, 0), {0, 0, 21, 1}}, .b = {at(c, 161, e, 0), {0, 0, 144, 1}}, .y = {at(c, 164, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 21, 144}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -2646,7 +2778,7 @@ static CUresult forward_197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 164, e, 0), {0, 0, 144, 1}}, .b = {at(c, 164, e, 0), {0, 0, 1, 144}}, .y = {at(c, 165, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 21, 21}, .depth = 144};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2670,7 +2802,7 @@ static CUresult forward_199(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 165, e, 0), {0, 0, 21, 1}}, .b = {at(c, 165, e, 0), {0, 0, 1, 21}}, .y = {at(c, 166, e, 0), {0, 0, 21, 1}}, .extent = {1, 1, 21, 21}, .depth = 21};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e, lane, ceiling(21, 64), ceiling(21, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2694,7 +2826,7 @@ static CUresult forward_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 166, e, 0), {0, 0, 21, 1}}, .b = {at(c, 164, e, 0), {0, 0, 144, 1}}, .y = {at(c, 167, e, 0), {0, 0, 144, 1}}, .extent = {1, 1, 21, 144}, .depth = 21};
-    r = launch(c, k_matmul_e_64_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 64), ceiling(144, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(21, 32), ceiling(144, 64), 1, 128, &a);
   }
   return r;
 }
@@ -2758,7 +2890,7 @@ static CUresult forward_206(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 169, e, 0), {0, 0, 189, 1}}, .b = {at(c, 169, e, 0), {0, 0, 1, 189}}, .y = {at(c, 170, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 189};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2782,7 +2914,7 @@ static CUresult forward_208(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 170, e, 0), {0, 0, 24, 1}}, .b = {at(c, 170, e, 0), {0, 0, 1, 24}}, .y = {at(c, 171, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2806,7 +2938,7 @@ static CUresult forward_210(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 171, e, 0), {0, 0, 24, 1}}, .b = {at(c, 169, e, 0), {0, 0, 189, 1}}, .y = {at(c, 172, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 24, 189}, .depth = 24};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(189, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 32), ceiling(189, 64), 1, 128, &a);
   }
   return r;
 }
@@ -2818,7 +2950,7 @@ static CUresult forward_211(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 172, e, 0), {0, 0, 189, 1}}, .b = {at(c, 172, e, 0), {0, 0, 1, 189}}, .y = {at(c, 173, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 189};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2842,7 +2974,7 @@ static CUresult forward_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 173, e, 0), {0, 0, 24, 1}}, .b = {at(c, 173, e, 0), {0, 0, 1, 24}}, .y = {at(c, 174, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2866,7 +2998,7 @@ static CUresult forward_215(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 174, e, 0), {0, 0, 24, 1}}, .b = {at(c, 172, e, 0), {0, 0, 189, 1}}, .y = {at(c, 175, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 24, 189}, .depth = 24};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(189, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 32), ceiling(189, 64), 1, 128, &a);
   }
   return r;
 }
@@ -2878,7 +3010,7 @@ static CUresult forward_216(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 175, e, 0), {0, 0, 189, 1}}, .b = {at(c, 175, e, 0), {0, 0, 1, 189}}, .y = {at(c, 176, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 189};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2902,7 +3034,7 @@ static CUresult forward_218(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 176, e, 0), {0, 0, 24, 1}}, .b = {at(c, 176, e, 0), {0, 0, 1, 24}}, .y = {at(c, 177, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2926,7 +3058,7 @@ static CUresult forward_220(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 177, e, 0), {0, 0, 24, 1}}, .b = {at(c, 175, e, 0), {0, 0, 189, 1}}, .y = {at(c, 178, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 24, 189}, .depth = 24};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(189, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 32), ceiling(189, 64), 1, 128, &a);
   }
   return r;
 }
@@ -2938,7 +3070,7 @@ static CUresult forward_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 178, e, 0), {0, 0, 189, 1}}, .b = {at(c, 178, e, 0), {0, 0, 1, 189}}, .y = {at(c, 179, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 189};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2962,7 +3094,7 @@ static CUresult forward_223(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 179, e, 0), {0, 0, 24, 1}}, .b = {at(c, 179, e, 0), {0, 0, 1, 24}}, .y = {at(c, 180, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -2986,7 +3118,7 @@ static CUresult forward_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 180, e, 0), {0, 0, 24, 1}}, .b = {at(c, 178, e, 0), {0, 0, 189, 1}}, .y = {at(c, 181, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 24, 189}, .depth = 24};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(189, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 32), ceiling(189, 64), 1, 128, &a);
   }
   return r;
 }
@@ -2998,7 +3130,7 @@ static CUresult forward_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 181, e, 0), {0, 0, 189, 1}}, .b = {at(c, 181, e, 0), {0, 0, 1, 189}}, .y = {at(c, 182, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 189};
-    r = launch(c, k_matmul_e_32_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3022,7 +3154,7 @@ static CUresult forward_228(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 182, e, 0), {0, 0, 24, 1}}, .b = {at(c, 182, e, 0), {0, 0, 1, 24}}, .y = {at(c, 183, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_32_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
   }
   return r;
 }
@@ -3046,7 +3178,7 @@ static CUresult forward_230(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 183, e, 0), {0, 0, 24, 1}}, .b = {at(c, 181, e, 0), {0, 0, 189, 1}}, .y = {at(c, 184, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 24, 189}, .depth = 24};
-    r = launch(c, k_matmul_e_64_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(189, 64), 1, 128, &a);
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 32), ceiling(189, 64), 1, 128, &a);
   }
   return r;
 }
@@ -3982,40 +4114,6 @@ static const struct reprise_program programs[] = {
     {NULL, 0, 0},
 };
 
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, ceiling(36, 4096) * 1 * 4);
-    break;
-  case 1:
-    bytes = larger(bytes, ceiling(336, 4096) * 1 * 4);
-    break;
-  case 2:
-    bytes = larger(bytes, ceiling(40, 4096) * 1 * 4);
-    break;
-  case 3:
-    bytes = larger(bytes, ceiling(432, 4096) * 1 * 4);
-    break;
-  case 4:
-    bytes = larger(bytes, ceiling(4392, 4096) * 1 * 4);
-    break;
-  case 5:
-    bytes = larger(bytes, ceiling(3024, 4096) * 1 * 4);
-    break;
-  case 6:
-    bytes = larger(bytes, ceiling(6588, 4096) * 1 * 4);
-    break;
-  case 7:
-    bytes = larger(bytes, ceiling(4536, 4096) * 1 * 4);
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
-
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
   (void)n, (void)h, (void)w;
@@ -4049,6 +4147,7 @@ const struct reprise_stage reprise_small_e307c728_optimizer_stage = {
     .programs = 3,
     .packed = 0,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

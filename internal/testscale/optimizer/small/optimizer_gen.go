@@ -15,7 +15,7 @@ const OptimizerDigest = "eba42afe4552b4bc53a779b251baed8fa1764bc096007ad6aeea491
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "0b370ba4c91265786beba4841777b56f6806d78b682f13aac78c7ee7f12c88ad"
+const OptimizerKernels = "cc035f4e7ebf16ded5b68c1bc163e428371f2174c299b7b360180523d877a0e8"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

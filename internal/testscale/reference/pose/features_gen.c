@@ -49,6 +49,14 @@ struct reprise_convolution_arguments {
   uint64_t mean, rstd, scale, shift;
 };
 
+// Both gradients of a depthwise layer: its input gradient, and the first pass of
+// its weight gradient from X.
+struct reprise_depthwise_gradients_arguments {
+  struct reprise_convolution_arguments dx;
+  struct reprise_map x;
+  uint64_t weight_partial;
+};
+
 // The first pass of a weight gradient: span pixels of dY for each split.
 struct reprise_weight_gradient_arguments {
   struct reprise_map x, dy;
@@ -57,10 +65,17 @@ struct reprise_weight_gradient_arguments {
   int64_t span;
 };
 
-// The second pass: rows of partial sums into the gradient.
-struct reprise_reduce_arguments {
+// The second passes of several weight gradients: rows of partial sums, each of
+// total weights [group][tap][Cout][Cin], into a gradient. first is the first block
+// of an entry, lanes the logarithm of how many lanes share the rows, accumulate 1
+// to add to the gradient.
+struct reprise_reduce_entry {
   uint64_t partial, result;
-  int32_t rows;
+  int32_t first, lanes, rows, total, inputs, outputs, taps, accumulate;
+};
+struct reprise_reduce_arguments {
+  int32_t entries;
+  struct reprise_reduce_entry entry[64];
 };
 
 // Weights rewritten for the convolution kernels, many layers in one launch.
@@ -125,9 +140,11 @@ struct reprise_dropout_arguments {
   uint64_t state;
 };
 
-// 8-bit pixels (N, H, W, RGB) into a map of activations.
+// 8-bit pixels (N, H, W, RGB) into a map of activations; jitter is 0, or three
+// 32-bit numbers for each image: what is added to the hue, in sixths of a turn
+// times 2^24, and the gains of saturation and value times 2^16.
 struct reprise_images_arguments {
-  uint64_t pixels;
+  uint64_t jitter, pixels;
   struct reprise_map map;
   int32_t batch, height, width;
 };
@@ -135,339 +152,312 @@ struct reprise_images_arguments {
 typedef struct reprise_context context;
 
 enum {
-  k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n = 0,
-  k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n = 1,
-  k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n = 2,
-  k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n = 3,
-  k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n = 4,
-  k_convolution_direct_shape_3_8_3_2_1_64_16_4_y_n_n_e_e = 5,
-  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 6,
-  k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 7,
-  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 8,
-  k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 9,
-  k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 10,
-  k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 11,
-  k_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 12,
-  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 13,
-  k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 14,
-  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 15,
-  k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 16,
-  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums = 17,
-  k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 18,
-  k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 19,
-  k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 20,
-  k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 21,
-  k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 22,
-  k_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 23,
-  k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 24,
-  k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 25,
-  k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 26,
-  k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 27,
-  k_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums = 28,
-  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 29,
-  k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 30,
-  k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 31,
-  k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums = 32,
-  k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums = 33,
-  k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 34,
-  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 35,
-  k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 36,
-  k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 37,
-  k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 38,
-  k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 39,
-  k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 40,
-  k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums = 41,
-  k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums = 42,
-  k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 43,
-  k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 44,
-  k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 45,
-  k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 46,
-  k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_no_sums = 47,
-  k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums = 48,
-  k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums = 49,
-  k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums = 50,
-  k_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 51,
-  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums = 52,
-  k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums = 53,
-  k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums = 54,
-  k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 55,
-  k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 56,
-  k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 57,
-  k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 58,
-  k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 59,
-  k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 60,
-  k_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 61,
-  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 62,
-  k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 63,
-  k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums = 64,
-  k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums = 65,
-  k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums = 66,
-  k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums = 67,
-  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 68,
-  k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 69,
-  k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 70,
-  k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 71,
-  k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums = 72,
-  k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums = 73,
-  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums = 74,
-  k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums = 75,
-  k_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 76,
-  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums = 77,
-  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums = 78,
-  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums = 79,
-  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums = 80,
-  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 81,
-  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums = 82,
-  k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums = 83,
-  k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums = 84,
-  k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums = 85,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums = 86,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums = 87,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 88,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 89,
-  k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums = 90,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums = 91,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums = 92,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 93,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e = 94,
-  k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums = 95,
-  k_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e = 96,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums = 97,
-  k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums = 98,
-  k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums = 99,
-  k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e = 100,
-  k_elementwise_copy_operation_n_1_8_e_e_s = 101,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 102,
-  k_elementwise_copy_operation_y_1_8_e_e_s = 103,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e = 104,
-  k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 105,
-  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 106,
-  k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 107,
-  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 108,
-  k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 109,
-  k_max_pool_64_8_5_1_2_y_e_e = 110,
-  k_max_pool_gradient_64_8_5_1_2_y_e_e = 111,
-  k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e = 112,
-  k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e = 113,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e = 114,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e = 115,
-  k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e = 116,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e = 117,
-  k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e = 118,
-  k_normalize_identity_0x00000000u_n_1_128_8_e_e_e = 119,
-  k_normalize_identity_0x00000000u_y_1_64_8_e_e_e = 120,
-  k_normalize_reduce_finish_128 = 121,
-  k_normalize_reduce_finish_16 = 122,
-  k_normalize_reduce_finish_32 = 123,
-  k_normalize_reduce_finish_64 = 124,
-  k_normalize_reduce_finish_8 = 125,
-  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 126,
-  k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e = 127,
-  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 128,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 129,
-  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 130,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 131,
-  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 132,
-  k_normalize_silu_0x00000000u_n_1_128_8_e_e_e = 133,
-  k_normalize_silu_0x00000000u_n_1_16_8_e_e_e = 134,
-  k_normalize_silu_0x00000000u_n_1_32_8_e_e_e = 135,
-  k_normalize_silu_0x00000000u_n_1_64_8_e_e_e = 136,
-  k_normalize_silu_0x00000000u_n_1_8_8_e_e_e = 137,
-  k_normalize_silu_0x00000000u_y_1_128_8_e_e_e = 138,
-  k_normalize_silu_0x00000000u_y_1_16_8_e_e_e = 139,
-  k_normalize_silu_0x00000000u_y_1_32_8_e_e_e = 140,
-  k_normalize_silu_0x00000000u_y_1_8_8_e_e_e = 141,
-  k_pack_weights_e = 142,
-  k_running_statistics_128_0x3727c5acu = 143,
-  k_running_statistics_16_0x3727c5acu = 144,
-  k_running_statistics_32_0x3727c5acu = 145,
-  k_running_statistics_64_0x3727c5acu = 146,
-  k_running_statistics_8_0x3727c5acu = 147,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 0,
+  k_convolution_direct_shape_3_8_3_2_1_64_16_4_y_n_n_e_e = 1,
+  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums_y = 2,
+  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums_y = 3,
+  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y = 4,
+  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y = 5,
+  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_y = 6,
+  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums_y = 7,
+  k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_no_sums = 8,
+  k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_statistics_sums = 9,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums = 10,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums = 11,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 12,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums = 13,
+  k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_no_sums = 14,
+  k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_statistics_sums = 15,
+  k_convolution_pointwise_e_shape_128_32_1_1_1_64_128_2_4_29184_y_y_y_n_n_e_no_sums = 16,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums = 17,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums = 18,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 19,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e = 20,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 21,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums = 22,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums = 23,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums = 24,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums = 25,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums = 26,
+  k_convolution_pointwise_e_shape_192_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums = 27,
+  k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_no_sums = 28,
+  k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_statistics_sums = 29,
+  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 30,
+  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 31,
+  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_no_sums = 32,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums = 33,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums = 34,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums = 35,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums = 36,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums = 37,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 38,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 39,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 40,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 41,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums = 42,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 43,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums = 44,
+  k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_no_sums = 45,
+  k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_statistics_sums = 46,
+  k_convolution_pointwise_e_shape_48_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_no_sums = 47,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums = 48,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums = 49,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums = 50,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e = 51,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e = 52,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_no_sums = 53,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums = 54,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums = 55,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums = 56,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums = 57,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 58,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums = 59,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 60,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e = 61,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums = 62,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums = 63,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums = 64,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 65,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums = 66,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums = 67,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums = 68,
+  k_convolution_strided_gradient_e_shape_32_32_3_2_1_128_32_9_35280_n_e_gradient_sums_silu_0x00000000u_e = 69,
+  k_convolution_strided_gradient_e_shape_32_32_3_2_1_64_32_9_29520_y_e_gradient_sums_silu_0x00000000u_e = 70,
+  k_convolution_strided_gradient_e_shape_64_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e = 71,
+  k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_32_9_57744_y_e_gradient_sums_silu_0x00000000u_e = 72,
+  k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e = 73,
+  k_convolution_strided_gradient_e_shape_8_16_3_2_1_128_16_9_14256_n_e_gradient_sums_silu_0x00000000u_e = 74,
+  k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_no_sums = 75,
+  k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_statistics_sums = 76,
+  k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_no_sums = 77,
+  k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_statistics_sums = 78,
+  k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums = 79,
+  k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums = 80,
+  k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_no_sums = 81,
+  k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_statistics_sums = 82,
+  k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums = 83,
+  k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums = 84,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums = 85,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums = 86,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e = 87,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e = 88,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums = 89,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums = 90,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums = 91,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e = 92,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e = 93,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums = 94,
+  k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums = 95,
+  k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums = 96,
+  k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums = 97,
+  k_elementwise_copy_operation_n_1_8_e_e_s = 98,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 99,
+  k_elementwise_copy_operation_y_1_8_e_e_s = 100,
+  k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 101,
+  k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 102,
+  k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 103,
+  k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 104,
+  k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e = 105,
+  k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 106,
+  k_max_pool_64_8_5_1_2_y_e_e = 107,
+  k_max_pool_gradient_64_8_5_1_2_y_e_e = 108,
+  k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e = 109,
+  k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e = 110,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e = 111,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e = 112,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e = 113,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e = 114,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e = 115,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e = 116,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e = 117,
+  k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e = 118,
+  k_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e = 119,
+  k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e = 120,
+  k_normalize_reduce_finish = 121,
+  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 122,
+  k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e = 123,
+  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 124,
+  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 125,
+  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 126,
+  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 127,
+  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 128,
+  k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e = 129,
+  k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e = 130,
+  k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e = 131,
+  k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e = 132,
+  k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e = 133,
+  k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e = 134,
+  k_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e = 135,
+  k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e = 136,
+  k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e = 137,
+  k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e = 138,
+  k_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e = 139,
+  k_normalize_silu_0x00000000u_n_1_8_8_4_e_e_e = 140,
+  k_normalize_silu_0x00000000u_y_1_128_8_1_e_e_e = 141,
+  k_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e = 142,
+  k_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e = 143,
+  k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e = 144,
+  k_normalize_silu_0x00000000u_y_1_8_8_2_e_e_e = 145,
+  k_pack_weights_e = 146,
+  k_running_statistics_0x3727c5acu = 147,
   k_softmax_e_e = 148,
   k_softmax_gradient_n_e_e_e = 149,
   k_upsample_128_8_e_e = 150,
   k_upsample_64_8_e_e = 151,
   k_upsample_gradient_128_8_y_e_e = 152,
   k_upsample_gradient_64_8_y_e_e = 153,
-  k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y = 154,
-  k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y = 155,
-  k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y = 156,
-  k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y = 157,
-  k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y = 158,
-  k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y = 159,
-  k_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y = 160,
-  k_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y = 161,
-  k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y = 162,
-  k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y = 163,
-  k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y = 164,
-  k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y = 165,
-  k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y = 166,
-  k_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y = 167,
-  k_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y = 168,
-  k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y = 169,
-  k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y = 170,
-  k_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y = 171,
-  k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y = 172,
-  k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y = 173,
-  k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y = 174,
-  k_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y = 175,
-  k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y = 176,
-  k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y = 177,
-  k_weight_gradient_reduce_128_128_1_1_n = 178,
-  k_weight_gradient_reduce_128_32_1_1_n = 179,
-  k_weight_gradient_reduce_128_64_1_1_n = 180,
-  k_weight_gradient_reduce_16_16_1_1_n = 181,
-  k_weight_gradient_reduce_16_16_9_1_n = 182,
-  k_weight_gradient_reduce_192_128_1_1_n = 183,
-  k_weight_gradient_reduce_192_64_1_1_n = 184,
-  k_weight_gradient_reduce_1_64_9_1_n = 185,
-  k_weight_gradient_reduce_24_32_1_1_n = 186,
-  k_weight_gradient_reduce_256_128_1_1_n = 187,
-  k_weight_gradient_reduce_27_8_1_1_n = 188,
-  k_weight_gradient_reduce_32_16_1_1_n = 189,
-  k_weight_gradient_reduce_32_32_1_1_n = 190,
-  k_weight_gradient_reduce_32_32_9_1_n = 191,
-  k_weight_gradient_reduce_48_32_1_1_n = 192,
-  k_weight_gradient_reduce_48_64_1_1_n = 193,
-  k_weight_gradient_reduce_64_128_1_1_n = 194,
-  k_weight_gradient_reduce_64_128_9_1_n = 195,
-  k_weight_gradient_reduce_64_32_1_1_n = 196,
-  k_weight_gradient_reduce_64_64_1_1_n = 197,
-  k_weight_gradient_reduce_64_64_9_1_n = 198,
-  k_weight_gradient_reduce_8_16_9_1_n = 199,
-  k_weight_gradient_reduce_8_8_9_1_n = 200,
-  k_weight_gradient_reduce_96_64_1_1_n = 201,
-  k_write_images_e = 202,
+  k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64 = 154,
+  k_weight_gradient_flat_e_shape_128_32_1_1_1_32_64 = 155,
+  k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64 = 156,
+  k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16 = 157,
+  k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64 = 158,
+  k_weight_gradient_flat_e_shape_192_64_1_1_1_64_64 = 159,
+  k_weight_gradient_flat_e_shape_24_32_1_1_1_32_32 = 160,
+  k_weight_gradient_flat_e_shape_256_128_1_1_1_64_64 = 161,
+  k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32 = 162,
+  k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32 = 163,
+  k_weight_gradient_flat_e_shape_48_32_1_1_1_32_48 = 164,
+  k_weight_gradient_flat_e_shape_48_64_1_1_1_64_48 = 165,
+  k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64 = 166,
+  k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64 = 167,
+  k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64 = 168,
+  k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64 = 169,
+  k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16 = 170,
+  k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32 = 171,
+  k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32 = 172,
+  k_weight_gradient_halo_e_shape_64_128_3_2_1_64_32 = 173,
+  k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32 = 174,
+  k_weight_gradient_halo_e_shape_8_16_3_2_1_16_16 = 175,
+  k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16 = 176,
+  k_weight_gradient_narrow_e_shape_3_8_3_2_1_16_32 = 177,
+  k_weight_gradient_reduce = 178,
+  k_write_images_e = 179,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
-    "reprise_pose_1597ca7a_features_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_1597ca7a_features_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_1597ca7a_features_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_1597ca7a_features_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n",
-    "reprise_pose_1597ca7a_features_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n",
+    "reprise_pose_1597ca7a_features_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
     "reprise_pose_1597ca7a_features_convolution_direct_shape_3_8_3_2_1_64_16_4_y_n_n_e_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums",
-    "reprise_pose_1597ca7a_features_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_1597ca7a_features_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums",
-    "reprise_pose_1597ca7a_features_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums",
-    "reprise_pose_1597ca7a_features_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums",
-    "reprise_pose_1597ca7a_features_depthwise_weight_gradient_partial_64_3_1_4_16_e_e",
+    "reprise_pose_1597ca7a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums_y",
+    "reprise_pose_1597ca7a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums_y",
+    "reprise_pose_1597ca7a_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y",
+    "reprise_pose_1597ca7a_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y",
+    "reprise_pose_1597ca7a_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_y",
+    "reprise_pose_1597ca7a_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums_y",
+    "reprise_pose_1597ca7a_features_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_128_32_1_1_1_64_128_2_4_29184_y_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_192_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_48_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_strided_gradient_e_shape_32_32_3_2_1_128_32_9_35280_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_strided_gradient_e_shape_32_32_3_2_1_64_32_9_29520_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_strided_gradient_e_shape_64_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_strided_gradient_e_shape_64_64_3_2_1_64_32_9_57744_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_strided_gradient_e_shape_8_16_3_2_1_128_16_9_14256_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums",
+    "reprise_pose_1597ca7a_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e",
+    "reprise_pose_1597ca7a_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums",
+    "reprise_pose_1597ca7a_features_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums",
+    "reprise_pose_1597ca7a_features_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums",
+    "reprise_pose_1597ca7a_features_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums",
     "reprise_pose_1597ca7a_features_elementwise_copy_operation_n_1_8_e_e_s",
     "reprise_pose_1597ca7a_features_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_pose_1597ca7a_features_elementwise_copy_operation_y_1_8_e_e_s",
-    "reprise_pose_1597ca7a_features_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_1597ca7a_features_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_1597ca7a_features_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_1597ca7a_features_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_1597ca7a_features_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_1597ca7a_features_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_1597ca7a_features_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_1597ca7a_features_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_1597ca7a_features_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
+    "reprise_pose_1597ca7a_features_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e",
+    "reprise_pose_1597ca7a_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e",
+    "reprise_pose_1597ca7a_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
     "reprise_pose_1597ca7a_features_max_pool_64_8_5_1_2_y_e_e",
     "reprise_pose_1597ca7a_features_max_pool_gradient_64_8_5_1_2_y_e_e",
-    "reprise_pose_1597ca7a_features_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_identity_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_identity_0x00000000u_y_1_64_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_reduce_finish_128",
-    "reprise_pose_1597ca7a_features_normalize_reduce_finish_16",
-    "reprise_pose_1597ca7a_features_normalize_reduce_finish_32",
-    "reprise_pose_1597ca7a_features_normalize_reduce_finish_64",
-    "reprise_pose_1597ca7a_features_normalize_reduce_finish_8",
+    "reprise_pose_1597ca7a_features_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_reduce_finish",
     "reprise_pose_1597ca7a_features_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e",
     "reprise_pose_1597ca7a_features_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e",
     "reprise_pose_1597ca7a_features_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e",
@@ -475,77 +465,242 @@ static const char *const kernel_names[] = {
     "reprise_pose_1597ca7a_features_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e",
     "reprise_pose_1597ca7a_features_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e",
     "reprise_pose_1597ca7a_features_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e",
-    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_128_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_16_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_32_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_64_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_8_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_y_1_128_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_y_1_16_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_y_1_32_8_e_e_e",
-    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_y_1_8_8_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_n_1_8_8_4_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_y_1_128_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e",
+    "reprise_pose_1597ca7a_features_normalize_silu_0x00000000u_y_1_8_8_2_e_e_e",
     "reprise_pose_1597ca7a_features_pack_weights_e",
-    "reprise_pose_1597ca7a_features_running_statistics_128_0x3727c5acu",
-    "reprise_pose_1597ca7a_features_running_statistics_16_0x3727c5acu",
-    "reprise_pose_1597ca7a_features_running_statistics_32_0x3727c5acu",
-    "reprise_pose_1597ca7a_features_running_statistics_64_0x3727c5acu",
-    "reprise_pose_1597ca7a_features_running_statistics_8_0x3727c5acu",
+    "reprise_pose_1597ca7a_features_running_statistics_0x3727c5acu",
     "reprise_pose_1597ca7a_features_softmax_e_e",
     "reprise_pose_1597ca7a_features_softmax_gradient_n_e_e_e",
     "reprise_pose_1597ca7a_features_upsample_128_8_e_e",
     "reprise_pose_1597ca7a_features_upsample_64_8_e_e",
     "reprise_pose_1597ca7a_features_upsample_gradient_128_8_y_e_e",
     "reprise_pose_1597ca7a_features_upsample_gradient_64_8_y_e_e",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_128_128_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_128_32_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_128_64_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_16_16_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_16_16_9_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_192_128_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_192_64_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_1_64_9_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_24_32_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_256_128_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_27_8_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_32_16_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_32_32_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_32_32_9_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_48_32_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_48_64_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_64_128_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_64_128_9_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_64_32_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_64_64_1_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_64_64_9_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_8_16_9_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_8_8_9_1_n",
-    "reprise_pose_1597ca7a_features_weight_gradient_reduce_96_64_1_1_n",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_128_128_1_1_1_64_64",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_128_32_1_1_1_32_64",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_128_64_1_1_1_64_64",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_16_16_1_1_1_16_16",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_192_128_1_1_1_64_64",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_192_64_1_1_1_64_64",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_24_32_1_1_1_32_32",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_256_128_1_1_1_64_64",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_32_16_1_1_1_16_32",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_32_32_1_1_1_32_32",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_48_32_1_1_1_32_48",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_48_64_1_1_1_64_48",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_64_128_1_1_1_64_64",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_64_32_1_1_1_32_64",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_64_64_1_1_1_64_64",
+    "reprise_pose_1597ca7a_features_weight_gradient_flat_e_shape_96_64_1_1_1_64_64",
+    "reprise_pose_1597ca7a_features_weight_gradient_halo_e_shape_16_16_3_1_1_16_16",
+    "reprise_pose_1597ca7a_features_weight_gradient_halo_e_shape_32_32_3_1_1_32_32",
+    "reprise_pose_1597ca7a_features_weight_gradient_halo_e_shape_32_32_3_2_1_32_32",
+    "reprise_pose_1597ca7a_features_weight_gradient_halo_e_shape_64_128_3_2_1_64_32",
+    "reprise_pose_1597ca7a_features_weight_gradient_halo_e_shape_64_64_3_2_1_64_32",
+    "reprise_pose_1597ca7a_features_weight_gradient_halo_e_shape_8_16_3_2_1_16_16",
+    "reprise_pose_1597ca7a_features_weight_gradient_halo_e_shape_8_8_3_1_1_16_16",
+    "reprise_pose_1597ca7a_features_weight_gradient_narrow_e_shape_3_8_3_2_1_16_32",
+    "reprise_pose_1597ca7a_features_weight_gradient_reduce",
     "reprise_pose_1597ca7a_features_write_images_e",
     NULL,
+};
+
+static const int32_t kernel_shared[] = {
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    45568,
+    45568,
+    47104,
+    47104,
+    82432,
+    82432,
+    29184,
+    27136,
+    27136,
+    41984,
+    41984,
+    25856,
+    26112,
+    26112,
+    49664,
+    49664,
+    55296,
+    54272,
+    62464,
+    62464,
+    43520,
+    43520,
+    43520,
+    53760,
+    53760,
+    55296,
+    13568,
+    23040,
+    23040,
+    43520,
+    43520,
+    43520,
+    23040,
+    23040,
+    23040,
+    60928,
+    60928,
+    45568,
+    64512,
+    64512,
+    82944,
+    28672,
+    28672,
+    28672,
+    41472,
+    41472,
+    12800,
+    23040,
+    23040,
+    23040,
+    23040,
+    23552,
+    23552,
+    46080,
+    46080,
+    46080,
+    54272,
+    41984,
+    41984,
+    35280,
+    29520,
+    42512,
+    57744,
+    48528,
+    14256,
+    51200,
+    51200,
+    30720,
+    30720,
+    55296,
+    55296,
+    36864,
+    36864,
+    73728,
+    73728,
+    24192,
+    24192,
+    24192,
+    24192,
+    24192,
+    51840,
+    51840,
+    51840,
+    51840,
+    51840,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 static inline __attribute__((unused)) int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -555,6 +710,485 @@ static inline __attribute__((unused)) int64_t larger(int64_t a, int64_t b) { ret
 // The address of an element of a storage.
 static inline __attribute__((unused)) uint64_t at(const context *c, int storage, int64_t bytes, int64_t element) {
   return c->storage[storage] + (uint64_t)(bytes * element);
+}
+
+// Scratch memory of a lane: first what the launches of one operation share between
+// them, then partial sums that wait for a launch of a later operation. Pieces
+// start at multiples of 256 bytes.
+static inline __attribute__((unused)) int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  (void)n, (void)h, (void)w;
+  switch (lane) {
+  case 0:
+    bytes = larger(bytes, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)) * 256);
+    bytes = larger(bytes, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 462) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 396) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 256);
+    break;
+  case 1:
+    bytes = larger(bytes, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 462) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 1024);
+    break;
+  case 2:
+    bytes = larger(bytes, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)) * 512);
+    bytes = larger(bytes, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)) * 512);
+    bytes = larger(bytes, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)) * 64);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 462) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 64);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 256), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 512), 396) * 64);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 396) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 128);
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    break;
+  case 9:
+    break;
+  default:
+    break;
+  }
+  return aligned(bytes);
+}
+
+static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+}
+
+static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396) * 2304);
+}
+
+static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_6(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_8(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_11(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_10(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_12(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_13(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_11(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_14(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_13(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+}
+
+static int64_t kept_15(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_16(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+}
+
+static int64_t kept_17(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_18(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_19(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+}
+
+static int64_t kept_20(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_19(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_21(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730) * 6144);
+}
+
+static int64_t kept_22(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_23(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_22(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_24(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_23(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024) * 16384);
+}
+
+static int64_t kept_25(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+}
+
+static int64_t kept_26(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_25(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
+}
+
+static int64_t kept_27(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_28(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_27(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_29(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_12(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_30(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_28(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_31(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_30(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341) * 49152);
+}
+
+static int64_t kept_32(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_31(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_33(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_32(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_34(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_33(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_35(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_34(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_36(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_35(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_37(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_36(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_38(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_37(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+}
+
+static int64_t kept_39(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+}
+
+static int64_t kept_40(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_39(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+}
+
+static int64_t kept_41(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_40(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_42(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_41(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_43(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_42(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_44(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_29(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_45(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_43(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+}
+
+static int64_t kept_46(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_45(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+}
+
+static int64_t kept_47(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_46(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56) * 294912);
+}
+
+static int64_t kept_48(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_47(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+}
+
+static int64_t kept_49(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
+}
+
+static int64_t kept_50(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_49(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_51(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_50(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_52(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_44(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_53(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_51(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_54(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_53(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 16384);
+}
+
+static int64_t kept_55(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_54(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113) * 147456);
+}
+
+static int64_t kept_56(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365) * 12288);
+}
+
+static int64_t kept_57(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_56(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_58(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_57(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+}
+
+static int64_t kept_59(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_58(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 4096);
+}
+
+static int64_t kept_60(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_59(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455) * 36864);
+}
+
+static int64_t kept_61(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461) * 3072);
+}
+
+static int64_t kept_62(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_61(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281) * 2304);
+}
+
+static int64_t kept_63(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_62(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281) * 2304);
+}
+
+static int64_t kept_64(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_63(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384) * 1024);
+}
+
+static int64_t kept_65(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_64(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640) * 4608);
+}
+
+static int64_t kept_66(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418) * 864);
+}
+
+static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
+  int64_t bytes = 0;
+  switch (lane) {
+  case 0:
+    break;
+  case 1:
+    bytes = larger(bytes, kept_5(n, h, w));
+    break;
+  case 2:
+    bytes = larger(bytes, kept_5(n, h, w));
+    break;
+  case 3:
+    break;
+  case 4:
+    break;
+  case 5:
+    break;
+  case 6:
+    break;
+  case 7:
+    break;
+  case 8:
+    bytes = larger(bytes, kept_15(n, h, w));
+    bytes = larger(bytes, kept_21(n, h, w));
+    bytes = larger(bytes, kept_26(n, h, w));
+    bytes = larger(bytes, kept_38(n, h, w));
+    bytes = larger(bytes, kept_48(n, h, w));
+    bytes = larger(bytes, kept_55(n, h, w));
+    bytes = larger(bytes, kept_60(n, h, w));
+    bytes = larger(bytes, kept_65(n, h, w));
+    bytes = larger(bytes, kept_66(n, h, w));
+    break;
+  case 9:
+    bytes = larger(bytes, kept_52(n, h, w));
+    break;
+  default:
+    break;
+  }
+  return shared_bytes(lane, n, h, w) + bytes;
+}
+
+// Where the partial sums that wait on a lane begin.
+static inline __attribute__((unused)) uint64_t kept(const context *c, int lane) {
+  return c->scratch[lane] + (uint64_t)shared_bytes(lane, c->batch, c->height, c->width);
 }
 
 static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, const char *reason) {
@@ -569,7 +1203,8 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
     return failed(c, CUDA_ERROR_INVALID_VALUE, "a launch has more blocks than a grid can hold; use a smaller batch or image");
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, 0, c->lane[lane], parameters, NULL);
+  const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
+  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
   if (!c->recording_now)
@@ -669,7 +1304,7 @@ static CUresult forward_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .batches = at(c, 207, 8, 0)};
-    r = launch(c, k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 4, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_statistics_sums, lane, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -680,8 +1315,8 @@ static CUresult forward_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(ceiling(n * h * w / 4, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 4, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .batches = at(c, 207, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -693,7 +1328,7 @@ static CUresult forward_3(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .y = {at(c, 409, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 4, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_8_8_4_e_e_e, lane, ceiling(n * h * w / 4, 1024), 1, 1, 256, &a);
   }
   return r;
 }
@@ -705,7 +1340,7 @@ static CUresult forward_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .output = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 210, 8, 0)};
-    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums_y, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -717,7 +1352,7 @@ static CUresult forward_5(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .batches = at(c, 210, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -729,7 +1364,7 @@ static CUresult forward_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .y = {at(c, 413, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -741,7 +1376,7 @@ static CUresult forward_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 414, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 213, 8, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -752,8 +1387,8 @@ static CUresult forward_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .batches = at(c, 213, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -765,7 +1400,7 @@ static CUresult forward_11(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .y = {at(c, 417, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -777,7 +1412,7 @@ static CUresult forward_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 2816 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 216, 8, 0)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -789,7 +1424,7 @@ static CUresult forward_13(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .batches = at(c, 216, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -801,7 +1436,7 @@ static CUresult forward_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .y = {at(c, 421, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -813,7 +1448,7 @@ static CUresult forward_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 422, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 219, 8, 0)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -825,7 +1460,7 @@ static CUresult forward_17(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .batches = at(c, 219, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_8_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -837,7 +1472,7 @@ static CUresult forward_19(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 417, e, 8), {0, 0, 24, 1}}, .y = {at(c, 417, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -849,7 +1484,7 @@ static CUresult forward_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .batches = at(c, 222, 8, 0)};
-    r = launch(c, k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -860,8 +1495,8 @@ static CUresult forward_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .batches = at(c, 222, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -873,7 +1508,7 @@ static CUresult forward_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .y = {at(c, 428, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -885,7 +1520,7 @@ static CUresult forward_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 225, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -896,8 +1531,8 @@ static CUresult forward_25(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .batches = at(c, 225, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -909,7 +1544,7 @@ static CUresult forward_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .y = {at(c, 432, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -921,7 +1556,7 @@ static CUresult forward_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 433, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 228, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -932,8 +1567,8 @@ static CUresult forward_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .batches = at(c, 228, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -945,7 +1580,7 @@ static CUresult forward_31(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .y = {at(c, 436, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -957,7 +1592,7 @@ static CUresult forward_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 231, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -968,8 +1603,8 @@ static CUresult forward_33(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .batches = at(c, 231, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -981,7 +1616,7 @@ static CUresult forward_35(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .y = {at(c, 440, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -993,7 +1628,7 @@ static CUresult forward_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 441, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 234, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1004,8 +1639,8 @@ static CUresult forward_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .batches = at(c, 234, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1017,7 +1652,7 @@ static CUresult forward_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 436, e, 16), {0, 0, 48, 1}}, .y = {at(c, 436, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1029,7 +1664,7 @@ static CUresult forward_40(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 20992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 237, 8, 0)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1040,8 +1675,8 @@ static CUresult forward_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .batches = at(c, 237, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1053,7 +1688,7 @@ static CUresult forward_43(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .y = {at(c, 447, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1065,7 +1700,7 @@ static CUresult forward_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 240, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1076,8 +1711,8 @@ static CUresult forward_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .batches = at(c, 240, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1089,7 +1724,7 @@ static CUresult forward_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .y = {at(c, 451, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1101,7 +1736,7 @@ static CUresult forward_48(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 452, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 243, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1112,8 +1747,8 @@ static CUresult forward_49(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .batches = at(c, 243, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1125,7 +1760,7 @@ static CUresult forward_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .y = {at(c, 455, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1137,7 +1772,7 @@ static CUresult forward_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 246, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1148,8 +1783,8 @@ static CUresult forward_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .batches = at(c, 246, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1161,7 +1796,7 @@ static CUresult forward_55(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .y = {at(c, 459, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1173,7 +1808,7 @@ static CUresult forward_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 460, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 249, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1184,8 +1819,8 @@ static CUresult forward_57(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .batches = at(c, 249, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1197,7 +1832,7 @@ static CUresult forward_59(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .y = {at(c, 463, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1209,7 +1844,7 @@ static CUresult forward_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 252, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1220,8 +1855,8 @@ static CUresult forward_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .batches = at(c, 252, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1233,7 +1868,7 @@ static CUresult forward_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .y = {at(c, 467, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1245,7 +1880,7 @@ static CUresult forward_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 468, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 255, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1256,8 +1891,8 @@ static CUresult forward_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .batches = at(c, 255, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1269,7 +1904,7 @@ static CUresult forward_67(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 459, e, 0), {0, 0, 16, 1}}, .y = {at(c, 463, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1281,7 +1916,7 @@ static CUresult forward_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 471, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 258, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1292,8 +1927,8 @@ static CUresult forward_69(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .batches = at(c, 258, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1305,7 +1940,7 @@ static CUresult forward_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .y = {at(c, 455, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1317,7 +1952,7 @@ static CUresult forward_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 261, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1328,8 +1963,8 @@ static CUresult forward_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .batches = at(c, 261, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1341,7 +1976,7 @@ static CUresult forward_75(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .y = {at(c, 477, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1353,7 +1988,7 @@ static CUresult forward_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 264, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1364,8 +1999,8 @@ static CUresult forward_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .batches = at(c, 264, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1377,7 +2012,7 @@ static CUresult forward_79(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .y = {at(c, 481, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1389,7 +2024,7 @@ static CUresult forward_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 482, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 267, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1400,8 +2035,8 @@ static CUresult forward_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .batches = at(c, 267, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1413,7 +2048,7 @@ static CUresult forward_83(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .y = {at(c, 485, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1425,7 +2060,7 @@ static CUresult forward_84(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 167936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 270, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -1436,8 +2071,8 @@ static CUresult forward_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .batches = at(c, 270, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1449,7 +2084,7 @@ static CUresult forward_87(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .y = {at(c, 489, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1461,7 +2096,7 @@ static CUresult forward_88(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 490, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 273, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -1472,8 +2107,8 @@ static CUresult forward_89(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .batches = at(c, 273, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1485,7 +2120,7 @@ static CUresult forward_91(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .y = {at(c, 493, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1497,7 +2132,7 @@ static CUresult forward_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 276, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1508,8 +2143,8 @@ static CUresult forward_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .batches = at(c, 276, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1521,7 +2156,7 @@ static CUresult forward_95(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .y = {at(c, 497, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1533,7 +2168,7 @@ static CUresult forward_96(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 498, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 279, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1544,8 +2179,8 @@ static CUresult forward_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .batches = at(c, 279, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1557,7 +2192,7 @@ static CUresult forward_99(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 489, e, 0), {0, 0, 32, 1}}, .y = {at(c, 493, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1569,7 +2204,7 @@ static CUresult forward_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 501, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 282, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1580,8 +2215,8 @@ static CUresult forward_101(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .batches = at(c, 282, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1593,7 +2228,7 @@ static CUresult forward_103(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .y = {at(c, 485, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1605,7 +2240,7 @@ static CUresult forward_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 285, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1616,8 +2251,8 @@ static CUresult forward_105(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .batches = at(c, 285, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1629,7 +2264,7 @@ static CUresult forward_107(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .y = {at(c, 507, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1641,7 +2276,7 @@ static CUresult forward_108(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 508, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 219136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 288, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1652,8 +2287,8 @@ static CUresult forward_109(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .batches = at(c, 288, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1665,7 +2300,7 @@ static CUresult forward_111(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .y = {at(c, 511, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1713,7 +2348,7 @@ static CUresult forward_115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 515, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 291, 8, 0)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1724,8 +2359,8 @@ static CUresult forward_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .batches = at(c, 291, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1737,7 +2372,7 @@ static CUresult forward_118(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 507, e, 0), {0, 0, 128, 1}}, .y = {at(c, 518, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1749,7 +2384,7 @@ static CUresult forward_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 519, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 294, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1760,8 +2395,8 @@ static CUresult forward_120(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .batches = at(c, 294, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1773,7 +2408,7 @@ static CUresult forward_122(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .y = {at(c, 522, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1785,7 +2420,7 @@ static CUresult forward_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 523, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 297, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1796,8 +2431,8 @@ static CUresult forward_124(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .batches = at(c, 297, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1809,7 +2444,7 @@ static CUresult forward_126(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .y = {at(c, 526, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1821,7 +2456,7 @@ static CUresult forward_127(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 8, 0, 128, 1}}, .b = {at(c, 526, e, 32), {h * w / 8, 0, 1, 128}}, .y = {at(c, 527, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -1845,7 +2480,7 @@ static CUresult forward_129(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 64), {h * w / 8, 0, 1, 128}}, .b = {at(c, 528, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 529, e, 0), {h * w / 16, 0, 1, 64}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
   }
   return r;
 }
@@ -1857,7 +2492,7 @@ static CUresult forward_130(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 300, 8, 0)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1868,8 +2503,8 @@ static CUresult forward_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1881,7 +2516,7 @@ static CUresult forward_133(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 529, e, 0), {0, 0, 64, 1}}, .y = {at(c, 533, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1893,7 +2528,7 @@ static CUresult forward_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 303, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1904,8 +2539,8 @@ static CUresult forward_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1917,7 +2552,7 @@ static CUresult forward_137(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 522, e, 64), {0, 0, 128, 1}}, .y = {at(c, 537, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1929,7 +2564,7 @@ static CUresult forward_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 306, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -1940,8 +2575,8 @@ static CUresult forward_139(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1953,7 +2588,7 @@ static CUresult forward_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .y = {at(c, 541, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -1965,7 +2600,7 @@ static CUresult forward_142(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 542, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 309, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -1976,8 +2611,8 @@ static CUresult forward_143(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1989,7 +2624,7 @@ static CUresult forward_145(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 537, e, 0), {0, 0, 64, 1}}, .y = {at(c, 545, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2013,7 +2648,7 @@ static CUresult forward_147(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 546, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 312, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2024,8 +2659,8 @@ static CUresult forward_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2037,7 +2672,7 @@ static CUresult forward_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .y = {at(c, 549, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2061,7 +2696,7 @@ static CUresult forward_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 550, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 315, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2072,8 +2707,8 @@ static CUresult forward_153(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2085,7 +2720,7 @@ static CUresult forward_155(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .y = {at(c, 553, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2097,7 +2732,7 @@ static CUresult forward_156(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 318, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2108,8 +2743,8 @@ static CUresult forward_157(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2121,7 +2756,7 @@ static CUresult forward_159(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .y = {at(c, 557, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2133,7 +2768,7 @@ static CUresult forward_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 558, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 321, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2144,8 +2779,8 @@ static CUresult forward_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2157,7 +2792,7 @@ static CUresult forward_163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .y = {at(c, 561, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2169,7 +2804,7 @@ static CUresult forward_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 324, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2180,8 +2815,8 @@ static CUresult forward_165(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2193,7 +2828,7 @@ static CUresult forward_167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .y = {at(c, 565, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2205,7 +2840,7 @@ static CUresult forward_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 566, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 327, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2216,8 +2851,8 @@ static CUresult forward_169(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2229,7 +2864,7 @@ static CUresult forward_171(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 557, e, 0), {0, 0, 16, 1}}, .y = {at(c, 561, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2241,7 +2876,7 @@ static CUresult forward_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 569, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 330, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2252,8 +2887,8 @@ static CUresult forward_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2265,7 +2900,7 @@ static CUresult forward_175(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .y = {at(c, 553, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2277,7 +2912,7 @@ static CUresult forward_176(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 572, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 333, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2288,8 +2923,8 @@ static CUresult forward_177(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2301,7 +2936,7 @@ static CUresult forward_179(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .y = {at(c, 575, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2325,7 +2960,7 @@ static CUresult forward_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 576, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 336, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2336,8 +2971,8 @@ static CUresult forward_182(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2349,7 +2984,7 @@ static CUresult forward_184(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .y = {at(c, 579, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2361,7 +2996,7 @@ static CUresult forward_185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 339, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2372,8 +3007,8 @@ static CUresult forward_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2385,7 +3020,7 @@ static CUresult forward_188(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .y = {at(c, 583, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2397,7 +3032,7 @@ static CUresult forward_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 584, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 342, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2408,8 +3043,8 @@ static CUresult forward_190(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_16_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2421,7 +3056,7 @@ static CUresult forward_192(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 579, e, 16), {0, 0, 48, 1}}, .y = {at(c, 579, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2433,7 +3068,7 @@ static CUresult forward_193(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 345, 8, 0)};
-    r = launch(c, k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2444,8 +3079,8 @@ static CUresult forward_194(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2457,7 +3092,7 @@ static CUresult forward_196(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .y = {at(c, 1, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2469,7 +3104,7 @@ static CUresult forward_197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 590, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 348, 8, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2480,8 +3115,8 @@ static CUresult forward_198(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2493,7 +3128,7 @@ static CUresult forward_200(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .y = {at(c, 575, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2505,7 +3140,7 @@ static CUresult forward_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 593, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 351, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2516,8 +3151,8 @@ static CUresult forward_202(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2529,7 +3164,7 @@ static CUresult forward_204(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .y = {at(c, 596, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2541,7 +3176,7 @@ static CUresult forward_205(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 354, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2552,8 +3187,8 @@ static CUresult forward_206(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2565,7 +3200,7 @@ static CUresult forward_208(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .y = {at(c, 600, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2577,7 +3212,7 @@ static CUresult forward_209(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 601, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 357, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2588,8 +3223,8 @@ static CUresult forward_210(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2601,7 +3236,7 @@ static CUresult forward_212(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 596, e, 32), {0, 0, 96, 1}}, .y = {at(c, 596, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2613,7 +3248,7 @@ static CUresult forward_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 360, 8, 0)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2624,8 +3259,8 @@ static CUresult forward_214(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2637,7 +3272,7 @@ static CUresult forward_216(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .y = {at(c, 2, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2649,7 +3284,7 @@ static CUresult forward_217(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 607, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 363, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -2660,8 +3295,8 @@ static CUresult forward_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2673,7 +3308,7 @@ static CUresult forward_220(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .y = {at(c, 549, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2685,7 +3320,7 @@ static CUresult forward_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 610, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 366, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2696,8 +3331,8 @@ static CUresult forward_222(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2709,7 +3344,7 @@ static CUresult forward_224(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .y = {at(c, 613, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2721,7 +3356,7 @@ static CUresult forward_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 369, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -2732,8 +3367,8 @@ static CUresult forward_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2745,7 +3380,7 @@ static CUresult forward_228(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .y = {at(c, 617, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2757,7 +3392,7 @@ static CUresult forward_229(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 618, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 372, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -2768,8 +3403,8 @@ static CUresult forward_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2781,7 +3416,7 @@ static CUresult forward_232(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .y = {at(c, 621, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2793,7 +3428,7 @@ static CUresult forward_233(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 375, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2804,8 +3439,8 @@ static CUresult forward_234(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2817,7 +3452,7 @@ static CUresult forward_236(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .y = {at(c, 625, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2829,7 +3464,7 @@ static CUresult forward_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 378, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2840,8 +3475,8 @@ static CUresult forward_238(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2853,7 +3488,7 @@ static CUresult forward_240(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 617, e, 0), {0, 0, 32, 1}}, .y = {at(c, 629, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2865,7 +3500,7 @@ static CUresult forward_241(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 381, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2876,8 +3511,8 @@ static CUresult forward_242(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2889,7 +3524,7 @@ static CUresult forward_244(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .y = {at(c, 633, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2901,7 +3536,7 @@ static CUresult forward_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 634, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 384, 8, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_statistics_sums, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2912,8 +3547,8 @@ static CUresult forward_246(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_32_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2925,7 +3560,7 @@ static CUresult forward_248(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 629, e, 0), {0, 0, 32, 1}}, .y = {at(c, 621, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2937,7 +3572,7 @@ static CUresult forward_249(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 387, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -2948,8 +3583,8 @@ static CUresult forward_250(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2961,7 +3596,7 @@ static CUresult forward_252(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .y = {at(c, 640, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2973,7 +3608,7 @@ static CUresult forward_253(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 390, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -2984,8 +3619,8 @@ static CUresult forward_254(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2997,7 +3632,7 @@ static CUresult forward_256(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .y = {at(c, 644, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3009,7 +3644,7 @@ static CUresult forward_257(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {h * w / 8, 0, 128, 1}}, .b = {at(c, 644, e, 32), {h * w / 8, 0, 1, 128}}, .y = {at(c, 645, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -3033,7 +3668,7 @@ static CUresult forward_259(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 64), {h * w / 8, 0, 1, 128}}, .b = {at(c, 646, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 647, e, 0), {h * w / 16, 0, 1, 64}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
   }
   return r;
 }
@@ -3045,7 +3680,7 @@ static CUresult forward_260(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 393, 8, 0)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_statistics_sums, lane, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3056,8 +3691,8 @@ static CUresult forward_261(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512)), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512))};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3069,7 +3704,7 @@ static CUresult forward_263(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 647, e, 0), {0, 0, 64, 1}}, .y = {at(c, 651, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3081,7 +3716,7 @@ static CUresult forward_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 396, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3092,8 +3727,8 @@ static CUresult forward_265(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3105,7 +3740,7 @@ static CUresult forward_267(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 640, e, 0), {0, 0, 64, 1}}, .y = {at(c, 655, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3117,7 +3752,7 @@ static CUresult forward_268(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 399, 8, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3128,8 +3763,8 @@ static CUresult forward_269(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3141,7 +3776,7 @@ static CUresult forward_271(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .y = {at(c, 659, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3153,7 +3788,7 @@ static CUresult forward_272(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 660, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 402, 8, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3164,8 +3799,8 @@ static CUresult forward_273(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_64_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3177,7 +3812,7 @@ static CUresult forward_275(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 655, e, 0), {0, 0, 64, 1}}, .y = {at(c, 613, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0)};
-    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3189,7 +3824,7 @@ static CUresult forward_276(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 663, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 405, 8, 0)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3200,8 +3835,8 @@ static CUresult forward_277(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_batch_statistics_finish_128_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3213,7 +3848,7 @@ static CUresult forward_279(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .y = {at(c, 3, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0)};
-    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3225,7 +3860,7 @@ static CUresult evaluation_0(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .output = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 0 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_convolution_e_shape_3_8_3_2_1_128_16_n_y_n_8_n_n_e_no_sums, lane, ceiling(n * h * w / 4, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_no_sums, lane, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3236,8 +3871,8 @@ static CUresult evaluation_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0)};
-    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .running_mean = at(c, 205, 4, 0), .running_variance = at(c, 206, 4, 0), .extent = {1, 1, 1, 8}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3249,7 +3884,7 @@ static CUresult evaluation_4(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .output = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3260,8 +3895,8 @@ static CUresult evaluation_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .running_mean = at(c, 208, 4, 0), .running_variance = at(c, 209, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3273,7 +3908,7 @@ static CUresult evaluation_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 414, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3284,8 +3919,8 @@ static CUresult evaluation_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .running_mean = at(c, 211, 4, 0), .running_variance = at(c, 212, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3297,7 +3932,7 @@ static CUresult evaluation_12(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 2816 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3308,8 +3943,8 @@ static CUresult evaluation_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0)};
-    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .running_mean = at(c, 214, 4, 0), .running_variance = at(c, 215, 4, 0), .extent = {1, 1, 1, 8}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3321,7 +3956,7 @@ static CUresult evaluation_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 422, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3332,8 +3967,8 @@ static CUresult evaluation_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0)};
-    r = launch(c, k_running_statistics_8_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .running_mean = at(c, 217, 4, 0), .running_variance = at(c, 218, 4, 0), .extent = {1, 1, 1, 8}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3345,7 +3980,7 @@ static CUresult evaluation_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .output = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_24_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3356,8 +3991,8 @@ static CUresult evaluation_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .running_mean = at(c, 220, 4, 0), .running_variance = at(c, 221, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3369,7 +4004,7 @@ static CUresult evaluation_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3380,8 +4015,8 @@ static CUresult evaluation_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .running_mean = at(c, 223, 4, 0), .running_variance = at(c, 224, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3393,7 +4028,7 @@ static CUresult evaluation_28(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 433, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3404,8 +4039,8 @@ static CUresult evaluation_30(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .running_mean = at(c, 226, 4, 0), .running_variance = at(c, 227, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3417,7 +4052,7 @@ static CUresult evaluation_32(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3428,8 +4063,8 @@ static CUresult evaluation_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .running_mean = at(c, 229, 4, 0), .running_variance = at(c, 230, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3441,7 +4076,7 @@ static CUresult evaluation_36(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 441, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3452,8 +4087,8 @@ static CUresult evaluation_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .running_mean = at(c, 232, 4, 0), .running_variance = at(c, 233, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3465,7 +4100,7 @@ static CUresult evaluation_40(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .weight = c->packed + 20992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3476,8 +4111,8 @@ static CUresult evaluation_42(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .running_mean = at(c, 235, 4, 0), .running_variance = at(c, 236, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3489,7 +4124,7 @@ static CUresult evaluation_44(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3500,8 +4135,8 @@ static CUresult evaluation_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .running_mean = at(c, 238, 4, 0), .running_variance = at(c, 239, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3513,7 +4148,7 @@ static CUresult evaluation_48(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 452, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3524,8 +4159,8 @@ static CUresult evaluation_50(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .running_mean = at(c, 241, 4, 0), .running_variance = at(c, 242, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3537,7 +4172,7 @@ static CUresult evaluation_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3548,8 +4183,8 @@ static CUresult evaluation_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .running_mean = at(c, 244, 4, 0), .running_variance = at(c, 245, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3561,7 +4196,7 @@ static CUresult evaluation_56(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 460, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3572,8 +4207,8 @@ static CUresult evaluation_58(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .running_mean = at(c, 247, 4, 0), .running_variance = at(c, 248, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3585,7 +4220,7 @@ static CUresult evaluation_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3596,8 +4231,8 @@ static CUresult evaluation_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .running_mean = at(c, 250, 4, 0), .running_variance = at(c, 251, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3609,7 +4244,7 @@ static CUresult evaluation_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 468, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3620,8 +4255,8 @@ static CUresult evaluation_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .running_mean = at(c, 253, 4, 0), .running_variance = at(c, 254, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3633,7 +4268,7 @@ static CUresult evaluation_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 471, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3644,8 +4279,8 @@ static CUresult evaluation_70(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .running_mean = at(c, 256, 4, 0), .running_variance = at(c, 257, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3657,7 +4292,7 @@ static CUresult evaluation_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3668,8 +4303,8 @@ static CUresult evaluation_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .running_mean = at(c, 259, 4, 0), .running_variance = at(c, 260, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3681,7 +4316,7 @@ static CUresult evaluation_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3692,8 +4327,8 @@ static CUresult evaluation_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .running_mean = at(c, 262, 4, 0), .running_variance = at(c, 263, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3705,7 +4340,7 @@ static CUresult evaluation_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 482, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3716,8 +4351,8 @@ static CUresult evaluation_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .running_mean = at(c, 265, 4, 0), .running_variance = at(c, 266, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3729,7 +4364,7 @@ static CUresult evaluation_84(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 167936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -3740,8 +4375,8 @@ static CUresult evaluation_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .running_mean = at(c, 268, 4, 0), .running_variance = at(c, 269, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3753,7 +4388,7 @@ static CUresult evaluation_88(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 490, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -3764,8 +4399,8 @@ static CUresult evaluation_90(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .running_mean = at(c, 271, 4, 0), .running_variance = at(c, 272, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3777,7 +4412,7 @@ static CUresult evaluation_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3788,8 +4423,8 @@ static CUresult evaluation_94(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .running_mean = at(c, 274, 4, 0), .running_variance = at(c, 275, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3801,7 +4436,7 @@ static CUresult evaluation_96(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 498, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3812,8 +4447,8 @@ static CUresult evaluation_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .running_mean = at(c, 277, 4, 0), .running_variance = at(c, 278, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3825,7 +4460,7 @@ static CUresult evaluation_100(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 501, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3836,8 +4471,8 @@ static CUresult evaluation_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .running_mean = at(c, 280, 4, 0), .running_variance = at(c, 281, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3849,7 +4484,7 @@ static CUresult evaluation_104(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3860,8 +4495,8 @@ static CUresult evaluation_106(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .running_mean = at(c, 283, 4, 0), .running_variance = at(c, 284, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3873,7 +4508,7 @@ static CUresult evaluation_108(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 508, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 219136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -3884,8 +4519,8 @@ static CUresult evaluation_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .running_mean = at(c, 286, 4, 0), .running_variance = at(c, 287, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3897,7 +4532,7 @@ static CUresult evaluation_115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .output = {at(c, 515, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3908,8 +4543,8 @@ static CUresult evaluation_117(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .running_mean = at(c, 289, 4, 0), .running_variance = at(c, 290, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3921,7 +4556,7 @@ static CUresult evaluation_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 519, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3932,8 +4567,8 @@ static CUresult evaluation_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .running_mean = at(c, 292, 4, 0), .running_variance = at(c, 293, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3945,7 +4580,7 @@ static CUresult evaluation_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 523, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -3956,8 +4591,8 @@ static CUresult evaluation_125(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .running_mean = at(c, 295, 4, 0), .running_variance = at(c, 296, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3969,7 +4604,7 @@ static CUresult evaluation_130(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3980,8 +4615,8 @@ static CUresult evaluation_132(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3993,7 +4628,7 @@ static CUresult evaluation_134(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4004,8 +4639,8 @@ static CUresult evaluation_136(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4017,7 +4652,7 @@ static CUresult evaluation_138(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4028,8 +4663,8 @@ static CUresult evaluation_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4041,7 +4676,7 @@ static CUresult evaluation_142(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 542, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4052,8 +4687,8 @@ static CUresult evaluation_144(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4065,7 +4700,7 @@ static CUresult evaluation_147(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 546, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4076,8 +4711,8 @@ static CUresult evaluation_149(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4089,7 +4724,7 @@ static CUresult evaluation_152(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 550, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4100,8 +4735,8 @@ static CUresult evaluation_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4113,7 +4748,7 @@ static CUresult evaluation_156(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4124,8 +4759,8 @@ static CUresult evaluation_158(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4137,7 +4772,7 @@ static CUresult evaluation_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 558, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_16_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4148,8 +4783,8 @@ static CUresult evaluation_162(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4161,7 +4796,7 @@ static CUresult evaluation_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4172,8 +4807,8 @@ static CUresult evaluation_166(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4185,7 +4820,7 @@ static CUresult evaluation_168(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 566, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4196,8 +4831,8 @@ static CUresult evaluation_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4209,7 +4844,7 @@ static CUresult evaluation_172(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 569, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4220,8 +4855,8 @@ static CUresult evaluation_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4233,7 +4868,7 @@ static CUresult evaluation_176(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 572, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4244,8 +4879,8 @@ static CUresult evaluation_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4257,7 +4892,7 @@ static CUresult evaluation_181(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 576, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_128_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4268,8 +4903,8 @@ static CUresult evaluation_183(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4281,7 +4916,7 @@ static CUresult evaluation_185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4292,8 +4927,8 @@ static CUresult evaluation_187(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4305,7 +4940,7 @@ static CUresult evaluation_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 584, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4316,8 +4951,8 @@ static CUresult evaluation_191(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0)};
-    r = launch(c, k_running_statistics_16_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .extent = {1, 1, 1, 16}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4329,7 +4964,7 @@ static CUresult evaluation_193(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_32_1_1_1_128_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4340,8 +4975,8 @@ static CUresult evaluation_195(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4353,7 +4988,7 @@ static CUresult evaluation_197(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 590, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4364,8 +4999,8 @@ static CUresult evaluation_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4377,7 +5012,7 @@ static CUresult evaluation_201(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 593, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4388,8 +5023,8 @@ static CUresult evaluation_203(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4401,7 +5036,7 @@ static CUresult evaluation_205(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4412,8 +5047,8 @@ static CUresult evaluation_207(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4425,7 +5060,7 @@ static CUresult evaluation_209(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 601, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4436,8 +5071,8 @@ static CUresult evaluation_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4449,7 +5084,7 @@ static CUresult evaluation_213(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4460,8 +5095,8 @@ static CUresult evaluation_215(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4473,7 +5108,7 @@ static CUresult evaluation_217(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 607, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4484,8 +5119,8 @@ static CUresult evaluation_219(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4497,7 +5132,7 @@ static CUresult evaluation_221(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 610, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4508,8 +5143,8 @@ static CUresult evaluation_223(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4521,7 +5156,7 @@ static CUresult evaluation_225(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -4532,8 +5167,8 @@ static CUresult evaluation_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4545,7 +5180,7 @@ static CUresult evaluation_229(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 618, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
@@ -4556,8 +5191,8 @@ static CUresult evaluation_231(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4569,7 +5204,7 @@ static CUresult evaluation_233(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4580,8 +5215,8 @@ static CUresult evaluation_235(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4593,7 +5228,7 @@ static CUresult evaluation_237(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4604,8 +5239,8 @@ static CUresult evaluation_239(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4617,7 +5252,7 @@ static CUresult evaluation_241(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4628,8 +5263,8 @@ static CUresult evaluation_243(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4641,7 +5276,7 @@ static CUresult evaluation_245(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 634, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_n_8_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4652,8 +5287,8 @@ static CUresult evaluation_247(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0)};
-    r = launch(c, k_running_statistics_32_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .extent = {1, 1, 1, 32}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4665,7 +5300,7 @@ static CUresult evaluation_249(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4676,8 +5311,8 @@ static CUresult evaluation_251(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4689,7 +5324,7 @@ static CUresult evaluation_253(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4700,8 +5335,8 @@ static CUresult evaluation_255(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4713,7 +5348,7 @@ static CUresult evaluation_260(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_n_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4724,8 +5359,8 @@ static CUresult evaluation_262(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4737,7 +5372,7 @@ static CUresult evaluation_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4748,8 +5383,8 @@ static CUresult evaluation_266(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4761,7 +5396,7 @@ static CUresult evaluation_268(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4772,8 +5407,8 @@ static CUresult evaluation_270(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4785,7 +5420,7 @@ static CUresult evaluation_272(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 660, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -4796,8 +5431,8 @@ static CUresult evaluation_274(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0)};
-    r = launch(c, k_running_statistics_64_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .extent = {1, 1, 1, 64}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4809,7 +5444,7 @@ static CUresult evaluation_276(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 663, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_32_n_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -4820,8 +5455,8 @@ static CUresult evaluation_278(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0)};
-    r = launch(c, k_running_statistics_128_0x3727c5acu, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .extent = {1, 1, 1, 128}};
+    r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4832,12 +5467,12 @@ static CUresult backward_0_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 669, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 869, 4, 0), .dshift = at(c, 870, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 669, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 869, 4, 0), .dshift = at(c, 870, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 669, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 869, 4, 0), .dshift = at(c, 870, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 669, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 869, 4, 0), .dshift = at(c, 870, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4849,7 +5484,7 @@ static CUresult backward_0_1(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 669, e, 0), {0, 0, 128, 1}}, .y = {at(c, 871, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 869, 4, 0), .dshift = at(c, 870, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4861,7 +5496,7 @@ static CUresult backward_0_2(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 871, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 872, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -4872,12 +5507,8 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 871, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 868, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170))};
-    r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 871, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
   }
   return r;
 }
@@ -4900,12 +5531,12 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 866, 4, 0), .dshift = at(c, 867, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 866, 4, 0), .dshift = at(c, 867, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 866, 4, 0), .dshift = at(c, 867, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 866, 4, 0), .dshift = at(c, 867, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4917,7 +5548,7 @@ static CUresult backward_0_6(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 128), {0, 0, 192, 1}}, .y = {at(c, 874, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 866, 4, 0), .dshift = at(c, 867, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4929,35 +5560,31 @@ static CUresult backward_0_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 874, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.1.0.conv2d.weight_gradient
-static CUresult backward_0_8(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 874, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 865, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.1.ffn.0.bn.normalize.sums
+static CUresult backward_0_8(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 875, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 863, 4, 0), .dshift = at(c, 864, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.1.0.conv2d.weight_gradient
 static CUresult backward_0_9(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 875, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 863, 4, 0), .dshift = at(c, 864, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 874, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -4969,7 +5596,7 @@ static CUresult backward_0_10(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 875, e, 0), {0, 0, 128, 1}}, .y = {at(c, 876, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 863, 4, 0), .dshift = at(c, 864, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4980,52 +5607,44 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 876, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 873, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 876, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 873, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.0.conv.conv2d.weight_gradient
+// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.proj.1.normalize.sums
 static CUresult backward_0_12(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 876, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 860, 4, 0), .dshift = at(c, 861, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.ffn.0.conv.conv2d.weight_gradient
+static CUresult backward_0_13(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 862, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 876, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p5.blocks.0.1.attn.proj.1.normalize.residual_gradient
-static CUresult backward_0_13(context *c, int lane) {
+static CUresult backward_0_14(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 877, e, 0), {0, 0, 0, 1}}, .a = {at(c, 873, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 16), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.proj.1.normalize.sums
-static CUresult backward_0_14(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 860, 4, 0), .dshift = at(c, 861, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 860, 4, 0), .dshift = at(c, 861, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5037,7 +5656,7 @@ static CUresult backward_0_15(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 873, e, 0), {0, 0, 64, 1}}, .y = {at(c, 878, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 860, 4, 0), .dshift = at(c, 861, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5048,52 +5667,44 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 878, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 879, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 878, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 879, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.proj.0.conv2d.weight_gradient
+// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.pe.1.normalize.sums
 static CUresult backward_0_17(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 878, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 879, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 857, 4, 0), .dshift = at(c, 858, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.proj.0.conv2d.weight_gradient
+static CUresult backward_0_18(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 859, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 878, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p5.blocks.0.1.attn.pe.1.normalize.residual_gradient
-static CUresult backward_0_18(context *c, int lane) {
+static CUresult backward_0_19(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 880, e, 0), {0, 0, 0, 1}}, .a = {at(c, 879, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 16), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.pe.1.normalize.sums
-static CUresult backward_0_19(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 879, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 857, 4, 0), .dshift = at(c, 858, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 879, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 857, 4, 0), .dshift = at(c, 858, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5105,7 +5716,7 @@ static CUresult backward_0_20(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 879, e, 0), {0, 0, 64, 1}}, .y = {at(c, 881, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 857, 4, 0), .dshift = at(c, 858, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5116,8 +5727,8 @@ static CUresult backward_0_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 881, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 882, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 881, e, 0), h * w / 16, 2 * w, 64, 1}, .dx.output = {at(c, 882, e, 64), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 190, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5128,12 +5739,8 @@ static CUresult backward_0_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 881, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 856, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_64_9_1_n, lane, 18, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 856, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 9, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5145,7 +5752,7 @@ static CUresult backward_0_23(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 880, e, 0), {h * w / 16, 0, 1, 64}}, .b = {at(c, 646, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 882, e, 64), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
   }
   return r;
 }
@@ -5157,7 +5764,7 @@ static CUresult backward_0_24(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 880, e, 0), {h * w / 16, 0, 64, 1}}, .b = {at(c, 644, e, 64), {h * w / 8, 0, 1, 128}}, .y = {at(c, 883, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -5181,7 +5788,7 @@ static CUresult backward_0_26(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 32), {h * w / 8, 0, 1, 128}}, .b = {at(c, 884, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 882, e, 0), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -5193,7 +5800,7 @@ static CUresult backward_0_27(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {h * w / 8, 0, 1, 128}}, .b = {at(c, 884, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 882, e, 32), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -5204,12 +5811,12 @@ static CUresult backward_0_28(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 882, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 854, 4, 0), .dshift = at(c, 855, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 882, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 854, 4, 0), .dshift = at(c, 855, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 882, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 854, 4, 0), .dshift = at(c, 855, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 882, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 854, 4, 0), .dshift = at(c, 855, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5221,7 +5828,7 @@ static CUresult backward_0_29(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 882, e, 0), {0, 0, 128, 1}}, .y = {at(c, 885, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 854, 4, 0), .dshift = at(c, 855, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5233,35 +5840,31 @@ static CUresult backward_0_30(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 885, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 877, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d.weight_gradient
-static CUresult backward_0_31(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 885, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 853, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.cv3.bn.normalize.sums
+static CUresult backward_0_31(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 877, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 851, 4, 0), .dshift = at(c, 852, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d.weight_gradient
 static CUresult backward_0_32(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 877, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 851, 4, 0), .dshift = at(c, 852, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 885, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5273,7 +5876,7 @@ static CUresult backward_0_33(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 877, e, 0), {0, 0, 64, 1}}, .y = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 851, 4, 0), .dshift = at(c, 852, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5285,7 +5888,7 @@ static CUresult backward_0_34(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 886, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 887, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -5296,12 +5899,8 @@ static CUresult backward_0_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 886, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 850, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 886, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5324,12 +5923,12 @@ static CUresult backward_0_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 848, 4, 0), .dshift = at(c, 849, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 848, 4, 0), .dshift = at(c, 849, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 848, 4, 0), .dshift = at(c, 849, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 848, 4, 0), .dshift = at(c, 849, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5341,7 +5940,7 @@ static CUresult backward_0_38(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 64, 1}}, .y = {at(c, 889, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 848, 4, 0), .dshift = at(c, 849, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5353,35 +5952,31 @@ static CUresult backward_0_39(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 889, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_40(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 889, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 847, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.normalize.sums
+static CUresult backward_0_40(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 890, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 845, 4, 0), .dshift = at(c, 846, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_41(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 890, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 845, 4, 0), .dshift = at(c, 846, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 889, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5393,7 +5988,7 @@ static CUresult backward_0_42(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 890, e, 0), {0, 0, 32, 1}}, .y = {at(c, 891, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 845, 4, 0), .dshift = at(c, 846, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5404,52 +5999,44 @@ static CUresult backward_0_43(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 891, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 1, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 891, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0)};
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d.weight_gradient
+// normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.sums
 static CUresult backward_0_44(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 891, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 888, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 842, 4, 0), .dshift = at(c, 843, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_45(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 844, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 891, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_45(context *c, int lane) {
+static CUresult backward_0_46(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 892, e, 0), {0, 0, 0, 1}}, .a = {at(c, 888, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 32}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 32), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_46(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 888, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 842, 4, 0), .dshift = at(c, 843, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 888, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 842, 4, 0), .dshift = at(c, 843, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5461,7 +6048,7 @@ static CUresult backward_0_47(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 888, e, 0), {0, 0, 32, 1}}, .y = {at(c, 893, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 842, 4, 0), .dshift = at(c, 843, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5473,35 +6060,31 @@ static CUresult backward_0_48(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 893, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 894, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_49(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 893, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 841, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_49(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 839, 4, 0), .dshift = at(c, 840, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_50(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 839, 4, 0), .dshift = at(c, 840, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 893, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5513,7 +6096,7 @@ static CUresult backward_0_51(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 32, 1}}, .y = {at(c, 895, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 839, 4, 0), .dshift = at(c, 840, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5525,91 +6108,83 @@ static CUresult backward_0_52(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_53(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 838, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.sums
-static CUresult backward_0_54(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 836, 4, 0), .dshift = at(c, 837, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 836, 4, 0), .dshift = at(c, 837, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.gradient
-static CUresult backward_0_55(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 32), {0, 0, 64, 1}}, .y = {at(c, 896, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 836, 4, 0), .dshift = at(c, 837, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_56(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 872, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_57(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 835, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.cv1.bn.normalize.sums
+static CUresult backward_0_53(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 892, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 833, 4, 0), .dshift = at(c, 834, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_54(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_10(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.sums
+static CUresult backward_0_55(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 836, 4, 0), .dshift = at(c, 837, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 836, 4, 0), .dshift = at(c, 837, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.gradient
+static CUresult backward_0_56(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 32), {0, 0, 64, 1}}, .y = {at(c, 896, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 836, 4, 0), .dshift = at(c, 837, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_57(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 872, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_58(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 892, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 833, 4, 0), .dshift = at(c, 834, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5621,7 +6196,7 @@ static CUresult backward_0_59(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 892, e, 0), {0, 0, 32, 1}}, .y = {at(c, 897, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 833, 4, 0), .dshift = at(c, 834, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5633,7 +6208,7 @@ static CUresult backward_0_60(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 897, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 872, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -5644,12 +6219,8 @@ static CUresult backward_0_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 897, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 832, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 897, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5660,12 +6231,12 @@ static CUresult backward_0_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 830, 4, 0), .dshift = at(c, 831, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 830, 4, 0), .dshift = at(c, 831, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 830, 4, 0), .dshift = at(c, 831, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 830, 4, 0), .dshift = at(c, 831, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5677,7 +6248,7 @@ static CUresult backward_0_63(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 192, 1}}, .y = {at(c, 898, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 830, 4, 0), .dshift = at(c, 831, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5689,7 +6260,7 @@ static CUresult backward_0_64(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 898, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 899, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -5700,12 +6271,8 @@ static CUresult backward_0_65(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 898, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 829, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170))};
-    r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 898, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
   }
   return r;
 }
@@ -5716,12 +6283,12 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 899, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 827, 4, 0), .dshift = at(c, 828, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 899, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 827, 4, 0), .dshift = at(c, 828, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 899, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 827, 4, 0), .dshift = at(c, 828, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 899, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 827, 4, 0), .dshift = at(c, 828, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5733,7 +6300,7 @@ static CUresult backward_0_67(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 899, e, 0), {0, 0, 192, 1}}, .y = {at(c, 900, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 827, 4, 0), .dshift = at(c, 828, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5745,35 +6312,35 @@ static CUresult backward_0_68(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 900, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 668, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.down_n4.conv.conv2d.weight_gradient
-static CUresult backward_0_69(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 900, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 826, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_32_9_57744_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 2, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p4.cv2.bn.normalize.sums
+static CUresult backward_0_69(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 824, 4, 0), .dshift = at(c, 825, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198))), .rows = (int32_t)(ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.down_n4.conv.conv2d.weight_gradient
 static CUresult backward_0_70(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 824, 4, 0), .dshift = at(c, 825, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 900, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113), 2, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 13, .entry = {{kept(c, lane), at(c, 868, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 865, 4, 0), 96, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 862, 4, 0), 128, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 859, 4, 0), 160, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 853, 4, 0), 176, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 850, 4, 0), 208, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 847, 4, 0), 224, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 844, 4, 0), 260, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 841, 4, 0), 296, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 838, 4, 0), 332, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 832, 4, 0), 368, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 829, 4, 0), 376, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 826, 4, 0), 472, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 616, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5785,7 +6352,7 @@ static CUresult backward_0_71(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 64, 1}}, .y = {at(c, 901, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 824, 4, 0), .dshift = at(c, 825, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5797,7 +6364,7 @@ static CUresult backward_0_72(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 901, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 902, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5808,12 +6375,8 @@ static CUresult backward_0_73(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 901, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 823, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
-    r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 901, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   return r;
 }
@@ -5836,12 +6399,12 @@ static CUresult backward_0_75(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 902, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 821, 4, 0), .dshift = at(c, 822, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 902, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 821, 4, 0), .dshift = at(c, 822, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 902, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 821, 4, 0), .dshift = at(c, 822, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 902, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 821, 4, 0), .dshift = at(c, 822, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5853,7 +6416,7 @@ static CUresult backward_0_76(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 902, e, 64), {0, 0, 96, 1}}, .y = {at(c, 903, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 821, 4, 0), .dshift = at(c, 822, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5865,35 +6428,31 @@ static CUresult backward_0_77(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 903, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 904, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.bottom_up_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_78(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 903, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 820, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p4.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_78(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 818, 4, 0), .dshift = at(c, 819, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.bottom_up_p4.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_79(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 818, 4, 0), .dshift = at(c, 819, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 903, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5905,7 +6464,7 @@ static CUresult backward_0_80(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 904, e, 0), {0, 0, 32, 1}}, .y = {at(c, 905, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 818, 4, 0), .dshift = at(c, 819, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5917,7 +6476,7 @@ static CUresult backward_0_81(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 905, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 902, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5928,12 +6487,8 @@ static CUresult backward_0_82(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 905, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 817, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 905, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5944,12 +6499,12 @@ static CUresult backward_0_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 902, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 815, 4, 0), .dshift = at(c, 816, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 902, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 815, 4, 0), .dshift = at(c, 816, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 902, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 815, 4, 0), .dshift = at(c, 816, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 902, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 815, 4, 0), .dshift = at(c, 816, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5961,7 +6516,7 @@ static CUresult backward_0_84(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 902, e, 0), {0, 0, 96, 1}}, .y = {at(c, 906, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 815, 4, 0), .dshift = at(c, 816, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5973,7 +6528,7 @@ static CUresult backward_0_85(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 906, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 907, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5984,12 +6539,8 @@ static CUresult backward_0_86(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 906, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 814, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
-    r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 906, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6000,12 +6551,12 @@ static CUresult backward_0_87(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 907, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 812, 4, 0), .dshift = at(c, 813, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 907, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 812, 4, 0), .dshift = at(c, 813, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 907, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 812, 4, 0), .dshift = at(c, 813, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 907, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 812, 4, 0), .dshift = at(c, 813, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6017,7 +6568,7 @@ static CUresult backward_0_88(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 907, e, 0), {0, 0, 96, 1}}, .y = {at(c, 908, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 812, 4, 0), .dshift = at(c, 813, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6029,35 +6580,31 @@ static CUresult backward_0_89(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 908, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 667, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.down_n3.conv.conv2d.weight_gradient
-static CUresult backward_0_90(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 908, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 811, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_32_32_3_2_1_64_32_9_29520_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p3.cv2.bn.normalize.sums
+static CUresult backward_0_90(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 667, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 809, 4, 0), .dshift = at(c, 810, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.down_n3.conv.conv2d.weight_gradient
 static CUresult backward_0_91(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 667, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 809, 4, 0), .dshift = at(c, 810, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 908, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_19(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6069,7 +6616,7 @@ static CUresult backward_0_92(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 667, e, 0), {0, 0, 32, 1}}, .y = {at(c, 909, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 809, 4, 0), .dshift = at(c, 810, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6081,7 +6628,7 @@ static CUresult backward_0_93(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 909, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 910, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6092,12 +6639,12 @@ static CUresult backward_0_94(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 909, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_48_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 909, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_48_32_1_1_1_32_48, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 808, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730))};
-    r = launch(c, k_weight_gradient_reduce_48_32_1_1_n, lane, 48, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 6, .entry = {{kept(c, lane), at(c, 823, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 820, 4, 0), 48, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 817, 4, 0), 120, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 814, 4, 0), 192, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 811, 4, 0), 240, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 808, 4, 0), 312, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730)), 1536, 48, 32, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 360, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6120,12 +6667,12 @@ static CUresult backward_0_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 910, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 806, 4, 0), .dshift = at(c, 807, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 910, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 806, 4, 0), .dshift = at(c, 807, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 910, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 806, 4, 0), .dshift = at(c, 807, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 910, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 806, 4, 0), .dshift = at(c, 807, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6137,7 +6684,7 @@ static CUresult backward_0_97(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 910, e, 32), {0, 0, 48, 1}}, .y = {at(c, 911, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 806, 4, 0), .dshift = at(c, 807, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6149,35 +6696,31 @@ static CUresult backward_0_98(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 911, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p3.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_99(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 911, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 805, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p3.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_99(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 803, 4, 0), .dshift = at(c, 804, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p3.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_100(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 803, 4, 0), .dshift = at(c, 804, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 911, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6189,7 +6732,7 @@ static CUresult backward_0_101(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 16, 1}}, .y = {at(c, 913, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 803, 4, 0), .dshift = at(c, 804, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6201,7 +6744,7 @@ static CUresult backward_0_102(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 913, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 910, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6212,12 +6755,8 @@ static CUresult backward_0_103(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 913, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 802, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 913, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6228,12 +6767,12 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 910, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 800, 4, 0), .dshift = at(c, 801, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 910, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 800, 4, 0), .dshift = at(c, 801, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 910, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 800, 4, 0), .dshift = at(c, 801, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 910, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 800, 4, 0), .dshift = at(c, 801, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6245,7 +6784,7 @@ static CUresult backward_0_105(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 910, e, 0), {0, 0, 48, 1}}, .y = {at(c, 914, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 800, 4, 0), .dshift = at(c, 801, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6257,7 +6796,7 @@ static CUresult backward_0_106(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 914, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 915, e, 0), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_128_32_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_32_1_1_1_64_128_2_4_29184_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6268,12 +6807,8 @@ static CUresult backward_0_107(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 914, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 799, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024))};
-    r = launch(c, k_weight_gradient_reduce_128_32_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 914, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_23(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6296,12 +6831,12 @@ static CUresult backward_0_109(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 907, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 797, 4, 0), .dshift = at(c, 798, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 907, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 797, 4, 0), .dshift = at(c, 798, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 907, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 797, 4, 0), .dshift = at(c, 798, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 907, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 797, 4, 0), .dshift = at(c, 798, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6313,7 +6848,7 @@ static CUresult backward_0_110(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 907, e, 32), {0, 0, 96, 1}}, .y = {at(c, 916, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 797, 4, 0), .dshift = at(c, 798, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6325,7 +6860,7 @@ static CUresult backward_0_111(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 916, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 917, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6336,12 +6871,8 @@ static CUresult backward_0_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 916, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 796, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
-    r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 916, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6352,12 +6883,12 @@ static CUresult backward_0_113(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 917, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 794, 4, 0), .dshift = at(c, 795, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 917, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 794, 4, 0), .dshift = at(c, 795, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 917, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 794, 4, 0), .dshift = at(c, 795, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 917, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 794, 4, 0), .dshift = at(c, 795, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6369,7 +6900,7 @@ static CUresult backward_0_114(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 917, e, 64), {0, 0, 96, 1}}, .y = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 794, 4, 0), .dshift = at(c, 795, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6381,7 +6912,7 @@ static CUresult backward_0_115(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 918, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 919, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6392,12 +6923,12 @@ static CUresult backward_0_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 918, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 918, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_25(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 793, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096))};
-    r = launch(c, k_weight_gradient_reduce_32_32_1_1_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 805, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 802, 4, 0), 72, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 799, 4, 0), 144, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024)), 4096, 128, 32, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 796, 4, 0), 272, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 793, 4, 0), 320, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), 1024, 32, 32, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 328, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6420,12 +6951,12 @@ static CUresult backward_0_118(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 791, 4, 0), .dshift = at(c, 792, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 791, 4, 0), .dshift = at(c, 792, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 791, 4, 0), .dshift = at(c, 792, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 791, 4, 0), .dshift = at(c, 792, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6437,7 +6968,7 @@ static CUresult backward_0_119(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 32, 1}}, .y = {at(c, 921, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 791, 4, 0), .dshift = at(c, 792, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6449,35 +6980,31 @@ static CUresult backward_0_120(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 921, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 922, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_121(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 921, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 790, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.blocks.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_121(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 922, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 788, 4, 0), .dshift = at(c, 789, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_122(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 922, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 788, 4, 0), .dshift = at(c, 789, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 921, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6489,7 +7016,7 @@ static CUresult backward_0_123(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 922, e, 0), {0, 0, 16, 1}}, .y = {at(c, 923, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 788, 4, 0), .dshift = at(c, 789, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6501,91 +7028,83 @@ static CUresult backward_0_124(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_125(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 787, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce neck.top_down_p4.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_126(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 785, 4, 0), .dshift = at(c, 786, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 785, 4, 0), .dshift = at(c, 786, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient neck.top_down_p4.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_127(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 16), {0, 0, 32, 1}}, .y = {at(c, 924, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 785, 4, 0), .dshift = at(c, 786, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_128(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 917, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_129(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 784, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_125(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 920, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 782, 4, 0), .dshift = at(c, 783, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_126(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_27(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce neck.top_down_p4.blocks.0.cv2.bn.normalize.sums
+static CUresult backward_0_127(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 785, 4, 0), .dshift = at(c, 786, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 785, 4, 0), .dshift = at(c, 786, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient neck.top_down_p4.blocks.0.cv2.bn.normalize.gradient
+static CUresult backward_0_128(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 16), {0, 0, 32, 1}}, .y = {at(c, 924, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 785, 4, 0), .dshift = at(c, 786, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_129(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 917, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_130(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 920, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 782, 4, 0), .dshift = at(c, 783, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6597,7 +7116,7 @@ static CUresult backward_0_131(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 920, e, 0), {0, 0, 16, 1}}, .y = {at(c, 925, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 782, 4, 0), .dshift = at(c, 783, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6609,7 +7128,7 @@ static CUresult backward_0_132(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 925, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 917, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6620,12 +7139,8 @@ static CUresult backward_0_133(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 925, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 781, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 925, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6636,12 +7151,12 @@ static CUresult backward_0_134(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 917, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 779, 4, 0), .dshift = at(c, 780, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 917, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 779, 4, 0), .dshift = at(c, 780, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 917, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 779, 4, 0), .dshift = at(c, 780, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 917, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 779, 4, 0), .dshift = at(c, 780, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6653,7 +7168,7 @@ static CUresult backward_0_135(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 917, e, 0), {0, 0, 96, 1}}, .y = {at(c, 926, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 779, 4, 0), .dshift = at(c, 780, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6665,7 +7180,7 @@ static CUresult backward_0_136(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 926, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 927, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_192_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 128), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 132), 2, 1, 256, &a);
   }
   return r;
 }
@@ -6676,12 +7191,8 @@ static CUresult backward_0_137(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 926, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341), 3, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 778, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341))};
-    r = launch(c, k_weight_gradient_reduce_192_64_1_1_n, lane, 384, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 926, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_30(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341), 3, 1, 128, &a);
   }
   return r;
 }
@@ -6704,12 +7215,12 @@ static CUresult backward_0_139(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 899, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 776, 4, 0), .dshift = at(c, 777, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 899, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 776, 4, 0), .dshift = at(c, 777, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 899, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 776, 4, 0), .dshift = at(c, 777, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 899, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 776, 4, 0), .dshift = at(c, 777, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6721,7 +7232,7 @@ static CUresult backward_0_140(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 899, e, 64), {0, 0, 192, 1}}, .y = {at(c, 928, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 776, 4, 0), .dshift = at(c, 777, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6733,7 +7244,7 @@ static CUresult backward_0_141(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 928, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 929, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6744,12 +7255,8 @@ static CUresult backward_0_142(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 928, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 775, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 928, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_31(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
@@ -6784,12 +7291,12 @@ static CUresult backward_0_145(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 929, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 773, 4, 0), .dshift = at(c, 774, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 929, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 773, 4, 0), .dshift = at(c, 774, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 929, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 773, 4, 0), .dshift = at(c, 774, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 929, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 773, 4, 0), .dshift = at(c, 774, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6801,7 +7308,7 @@ static CUresult backward_0_146(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 929, e, 64), {0, 0, 128, 1}}, .y = {at(c, 932, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 773, 4, 0), .dshift = at(c, 774, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6813,35 +7320,31 @@ static CUresult backward_0_147(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 932, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.1.0.conv2d.weight_gradient
-static CUresult backward_0_148(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 932, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 772, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.attn_p5.blocks.0.ffn.0.bn.normalize.sums
+static CUresult backward_0_148(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 770, 4, 0), .dshift = at(c, 771, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.1.0.conv2d.weight_gradient
 static CUresult backward_0_149(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 770, 4, 0), .dshift = at(c, 771, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 932, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_32(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6853,7 +7356,7 @@ static CUresult backward_0_150(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 933, e, 0), {0, 0, 128, 1}}, .y = {at(c, 934, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 770, 4, 0), .dshift = at(c, 771, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6864,52 +7367,44 @@ static CUresult backward_0_151(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 934, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 934, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.0.conv.conv2d.weight_gradient
+// normalize_reduce backbone.attn_p5.blocks.0.attn.proj.1.normalize.sums
 static CUresult backward_0_152(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 934, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 931, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 767, 4, 0), .dshift = at(c, 768, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.0.conv.conv2d.weight_gradient
+static CUresult backward_0_153(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 769, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 934, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_33(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
 
 // copy backbone.attn_p5.blocks.0.attn.proj.1.normalize.residual_gradient
-static CUresult backward_0_153(context *c, int lane) {
+static CUresult backward_0_154(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 930, e, 64), {0, 0, 128, 1}}, .a = {at(c, 931, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 1024) * 64, 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.attn_p5.blocks.0.attn.proj.1.normalize.sums
-static CUresult backward_0_154(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 931, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 767, 4, 0), .dshift = at(c, 768, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 931, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 767, 4, 0), .dshift = at(c, 768, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6921,7 +7416,7 @@ static CUresult backward_0_155(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 931, e, 0), {0, 0, 64, 1}}, .y = {at(c, 935, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 767, 4, 0), .dshift = at(c, 768, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6932,52 +7427,44 @@ static CUresult backward_0_156(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 935, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 936, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 935, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 936, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient backbone.attn_p5.blocks.0.attn.proj.0.conv2d.weight_gradient
+// normalize_reduce backbone.attn_p5.blocks.0.attn.pe.1.normalize.sums
 static CUresult backward_0_157(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 935, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 936, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 764, 4, 0), .dshift = at(c, 765, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.blocks.0.attn.proj.0.conv2d.weight_gradient
+static CUresult backward_0_158(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 766, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 935, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_34(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
 
 // copy backbone.attn_p5.blocks.0.attn.pe.1.normalize.residual_gradient
-static CUresult backward_0_158(context *c, int lane) {
+static CUresult backward_0_159(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 937, e, 0), {0, 0, 0, 1}}, .a = {at(c, 936, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 16), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.attn_p5.blocks.0.attn.pe.1.normalize.sums
-static CUresult backward_0_159(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 936, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 764, 4, 0), .dshift = at(c, 765, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 936, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 764, 4, 0), .dshift = at(c, 765, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6989,7 +7476,7 @@ static CUresult backward_0_160(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 936, e, 0), {0, 0, 64, 1}}, .y = {at(c, 938, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 764, 4, 0), .dshift = at(c, 765, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7000,8 +7487,8 @@ static CUresult backward_0_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 938, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 939, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_64_3_1_4_16_y_n_n_e_e_no_sums, lane, ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 1, 1, 128, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 938, e, 0), h * w / 16, 2 * w, 64, 1}, .dx.output = {at(c, 939, e, 64), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 97, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7012,12 +7499,8 @@ static CUresult backward_0_162(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 938, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 176)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_depthwise_weight_gradient_partial_64_3_1_4_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 176), 1, 3, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 763, 4, 0), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 176))};
-    r = launch(c, k_weight_gradient_reduce_1_64_9_1_n, lane, 18, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 763, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 9, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7029,7 +7512,7 @@ static CUresult backward_0_163(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 937, e, 0), {h * w / 16, 0, 1, 64}}, .b = {at(c, 528, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 939, e, 64), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
   }
   return r;
 }
@@ -7041,7 +7524,7 @@ static CUresult backward_0_164(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 937, e, 0), {h * w / 16, 0, 64, 1}}, .b = {at(c, 526, e, 64), {h * w / 8, 0, 1, 128}}, .y = {at(c, 940, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -7065,7 +7548,7 @@ static CUresult backward_0_166(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 32), {h * w / 8, 0, 1, 128}}, .b = {at(c, 941, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 939, e, 0), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -7077,7 +7560,7 @@ static CUresult backward_0_167(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 8, 0, 1, 128}}, .b = {at(c, 941, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 939, e, 32), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 64), ceiling(h * w / 1024, 64), n, 128, &a);
+    r = launch(c, k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
   }
   return r;
 }
@@ -7088,12 +7571,12 @@ static CUresult backward_0_168(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 939, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 761, 4, 0), .dshift = at(c, 762, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 939, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 761, 4, 0), .dshift = at(c, 762, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 939, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 761, 4, 0), .dshift = at(c, 762, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 939, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 761, 4, 0), .dshift = at(c, 762, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7105,7 +7588,7 @@ static CUresult backward_0_169(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 939, e, 0), {0, 0, 128, 1}}, .y = {at(c, 942, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 761, 4, 0), .dshift = at(c, 762, 4, 0)};
-    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7117,7 +7600,7 @@ static CUresult backward_0_170(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 930, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_128_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
 }
@@ -7128,12 +7611,8 @@ static CUresult backward_0_171(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 760, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_64_128_1_1_n, lane, 256, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_35(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7144,12 +7623,12 @@ static CUresult backward_0_172(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 758, 4, 0), .dshift = at(c, 759, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 758, 4, 0), .dshift = at(c, 759, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 758, 4, 0), .dshift = at(c, 759, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 758, 4, 0), .dshift = at(c, 759, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7161,7 +7640,7 @@ static CUresult backward_0_173(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 128, 1}}, .y = {at(c, 943, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 758, 4, 0), .dshift = at(c, 759, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7172,52 +7651,44 @@ static CUresult backward_0_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 943, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 944, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    const struct reprise_convolution_arguments a = {.input = {at(c, 943, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 944, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 515, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0)};
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient backbone.attn_p5.cv1.conv.conv2d.weight_gradient
+// normalize_reduce backbone.sppf.cv2.bn.normalize.sums
 static CUresult backward_0_175(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 943, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 755, 4, 0), .dshift = at(c, 756, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.attn_p5.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_176(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 757, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 943, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_36(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
 
 // copy backbone.sppf.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_176(context *c, int lane) {
+static CUresult backward_0_177(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_elementwise_arguments a = {.y = {at(c, 945, e, 0), {0, 0, 0, 1}}, .a = {at(c, 944, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 8}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 8), 8), 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.sppf.cv2.bn.normalize.sums
-static CUresult backward_0_177(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 755, 4, 0), .dshift = at(c, 756, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 755, 4, 0), .dshift = at(c, 756, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7229,7 +7700,7 @@ static CUresult backward_0_178(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .y = {at(c, 946, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 755, 4, 0), .dshift = at(c, 756, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7241,7 +7712,7 @@ static CUresult backward_0_179(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 946, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 947, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_256_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 4, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7252,12 +7723,12 @@ static CUresult backward_0_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 946, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_256_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 946, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_37(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 754, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128))};
-    r = launch(c, k_weight_gradient_reduce_256_128_1_1_n, lane, 1024, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 11, .entry = {{kept(c, lane), at(c, 790, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_27(n, h, w), at(c, 787, 4, 0), 18, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 781, 4, 0), 36, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_30(n, h, w), at(c, 778, 4, 0), 40, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341)), 12288, 192, 64, 1, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 775, 4, 0), 136, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_32(n, h, w), at(c, 772, 4, 0), 200, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_33(n, h, w), at(c, 769, 4, 0), 232, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_34(n, h, w), at(c, 766, 4, 0), 264, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_35(n, h, w), at(c, 760, 4, 0), 280, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_36(n, h, w), at(c, 757, 4, 0), 312, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_37(n, h, w), at(c, 754, 4, 0), 376, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), 32768, 256, 128, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 504, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7304,12 +7775,12 @@ static CUresult backward_0_184(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 752, 4, 0), .dshift = at(c, 753, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 752, 4, 0), .dshift = at(c, 753, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 752, 4, 0), .dshift = at(c, 753, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 752, 4, 0), .dshift = at(c, 753, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7321,7 +7792,7 @@ static CUresult backward_0_185(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 947, e, 0), {0, 0, 256, 1}}, .y = {at(c, 948, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 752, 4, 0), .dshift = at(c, 753, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7333,35 +7804,31 @@ static CUresult backward_0_186(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 948, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 945, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 219136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_64_1_1_1_64_32_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.sppf.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_187(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 948, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 751, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512))};
-    r = launch(c, k_weight_gradient_reduce_128_64_1_1_n, lane, 256, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.cv2.bn.normalize.sums
+static CUresult backward_0_187(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 945, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 749, 4, 0), .dshift = at(c, 750, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.sppf.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_188(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 945, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 749, 4, 0), .dshift = at(c, 750, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 948, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7373,7 +7840,7 @@ static CUresult backward_0_189(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 945, e, 0), {0, 0, 128, 1}}, .y = {at(c, 949, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 749, 4, 0), .dshift = at(c, 750, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7385,7 +7852,7 @@ static CUresult backward_0_190(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 949, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 950, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_192_128_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 3, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
@@ -7396,12 +7863,8 @@ static CUresult backward_0_191(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 949, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_192_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 748, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170))};
-    r = launch(c, k_weight_gradient_reduce_192_128_1_1_n, lane, 768, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 949, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_39(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
   }
   return r;
 }
@@ -7412,12 +7875,12 @@ static CUresult backward_0_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 950, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 746, 4, 0), .dshift = at(c, 747, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 950, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 746, 4, 0), .dshift = at(c, 747, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 950, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 746, 4, 0), .dshift = at(c, 747, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 950, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 746, 4, 0), .dshift = at(c, 747, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7429,7 +7892,7 @@ static CUresult backward_0_193(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 950, e, 128), {0, 0, 192, 1}}, .y = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 746, 4, 0), .dshift = at(c, 747, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7441,7 +7904,7 @@ static CUresult backward_0_194(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 951, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 952, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -7452,12 +7915,8 @@ static CUresult backward_0_195(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 951, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 745, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 951, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_40(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7480,12 +7939,12 @@ static CUresult backward_0_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 743, 4, 0), .dshift = at(c, 744, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 743, 4, 0), .dshift = at(c, 744, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 743, 4, 0), .dshift = at(c, 744, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 743, 4, 0), .dshift = at(c, 744, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7497,7 +7956,7 @@ static CUresult backward_0_198(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 64, 1}}, .y = {at(c, 954, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 743, 4, 0), .dshift = at(c, 744, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7509,35 +7968,31 @@ static CUresult backward_0_199(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 954, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 955, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_200(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 954, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 742, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.blocks.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_200(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 740, 4, 0), .dshift = at(c, 741, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_201(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 740, 4, 0), .dshift = at(c, 741, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 954, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_41(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7549,7 +8004,7 @@ static CUresult backward_0_202(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 955, e, 0), {0, 0, 32, 1}}, .y = {at(c, 956, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 740, 4, 0), .dshift = at(c, 741, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7561,91 +8016,83 @@ static CUresult backward_0_203(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 953, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_32_32_3_1_1_128_32_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_204(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_1_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 739, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.stage_p5.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_205(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 737, 4, 0), .dshift = at(c, 738, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 737, 4, 0), .dshift = at(c, 738, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient backbone.stage_p5.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_206(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 32), {0, 0, 64, 1}}, .y = {at(c, 957, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 737, 4, 0), .dshift = at(c, 738, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_207(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 950, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_208(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 736, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_204(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 734, 4, 0), .dshift = at(c, 735, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_205(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_42(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce backbone.stage_p5.blocks.0.cv2.bn.normalize.sums
+static CUresult backward_0_206(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 737, 4, 0), .dshift = at(c, 738, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 737, 4, 0), .dshift = at(c, 738, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient backbone.stage_p5.blocks.0.cv2.bn.normalize.gradient
+static CUresult backward_0_207(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 32), {0, 0, 64, 1}}, .y = {at(c, 957, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 737, 4, 0), .dshift = at(c, 738, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_208(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 950, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_209(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 734, 4, 0), .dshift = at(c, 735, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_29(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7657,7 +8104,7 @@ static CUresult backward_0_210(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 32, 1}}, .y = {at(c, 958, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 734, 4, 0), .dshift = at(c, 735, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7669,7 +8116,7 @@ static CUresult backward_0_211(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 958, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 950, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 167936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_convolution_e_shape_64_32_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 1024, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
@@ -7680,12 +8127,8 @@ static CUresult backward_0_212(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 958, e, 0), h * w / 32, w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 733, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048))};
-    r = launch(c, k_weight_gradient_reduce_64_32_1_1_n, lane, 64, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 958, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_43(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7696,12 +8139,12 @@ static CUresult backward_0_213(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 731, 4, 0), .dshift = at(c, 732, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 731, 4, 0), .dshift = at(c, 732, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 731, 4, 0), .dshift = at(c, 732, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 731, 4, 0), .dshift = at(c, 732, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7713,7 +8156,7 @@ static CUresult backward_0_214(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 950, e, 0), {0, 0, 192, 1}}, .y = {at(c, 959, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 731, 4, 0), .dshift = at(c, 732, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7725,35 +8168,31 @@ static CUresult backward_0_215(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 959, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 960, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
-    r = launch(c, k_convolution_e_shape_128_128_1_1_1_64_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 512), 4, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p5.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_216(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 959, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_128_128_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 730, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256))};
-    r = launch(c, k_weight_gradient_reduce_128_128_1_1_n, lane, 512, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p5.bn.normalize.sums
+static CUresult backward_0_216(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 960, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 728, 4, 0), .dshift = at(c, 729, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p5.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_217(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 960, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 728, 4, 0), .dshift = at(c, 729, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_128, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 959, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_45(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7765,7 +8204,7 @@ static CUresult backward_0_218(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 960, e, 0), {0, 0, 128, 1}}, .y = {at(c, 961, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 728, 4, 0), .dshift = at(c, 729, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_e_e_e, lane, ceiling(ceiling(n * h * w / 1024, 4) * 16, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7777,35 +8216,31 @@ static CUresult backward_0_219(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 961, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 927, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_128_3_2_1_64_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p5.conv.conv2d.weight_gradient
-static CUresult backward_0_220(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 961, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_128_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56), 2, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 727, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56))};
-    r = launch(c, k_weight_gradient_reduce_64_128_9_1_n, lane, 2304, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_64_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 2, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.cv2.bn.normalize.sums
+static CUresult backward_0_220(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 927, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 725, 4, 0), .dshift = at(c, 726, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198))), .rows = (int32_t)(ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p5.conv.conv2d.weight_gradient
 static CUresult backward_0_221(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 927, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 725, 4, 0), .dshift = at(c, 726, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 961, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_46(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_128_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56), 4, 1, 128, &a);
   }
   return r;
 }
@@ -7817,7 +8252,7 @@ static CUresult backward_0_222(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 927, e, 128), {0, 0, 192, 1}}, .y = {at(c, 962, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 725, 4, 0), .dshift = at(c, 726, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7829,7 +8264,7 @@ static CUresult backward_0_223(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 962, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 963, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_96_64_1_1_1_64_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 2, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7840,12 +8275,12 @@ static CUresult backward_0_224(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 962, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_96_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 962, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_47(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 724, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682))};
-    r = launch(c, k_weight_gradient_reduce_96_64_1_1_n, lane, 192, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 9, .entry = {{kept(c, lane), at(c, 751, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 748, 4, 0), 32, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_40(n, h, w), at(c, 745, 4, 0), 128, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_41(n, h, w), at(c, 742, 4, 0), 144, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_42(n, h, w), at(c, 739, 4, 0), 180, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_43(n, h, w), at(c, 733, 4, 0), 216, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_45(n, h, w), at(c, 730, 4, 0), 224, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_46(n, h, w), at(c, 727, 4, 0), 288, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56)), 73728, 64, 128, 9, 0}, {kept(c, lane) + kept_47(n, h, w), at(c, 724, 4, 0), 576, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 624, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7856,12 +8291,12 @@ static CUresult backward_0_225(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 963, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 722, 4, 0), .dshift = at(c, 723, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 963, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 722, 4, 0), .dshift = at(c, 723, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 963, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 722, 4, 0), .dshift = at(c, 723, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 963, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 722, 4, 0), .dshift = at(c, 723, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7873,7 +8308,7 @@ static CUresult backward_0_226(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 963, e, 64), {0, 0, 96, 1}}, .y = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 722, 4, 0), .dshift = at(c, 723, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7885,7 +8320,7 @@ static CUresult backward_0_227(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 964, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 965, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_64_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7896,12 +8331,8 @@ static CUresult backward_0_228(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 964, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 721, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096))};
-    r = launch(c, k_weight_gradient_reduce_32_32_1_1_n, lane, 32, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 964, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7924,12 +8355,12 @@ static CUresult backward_0_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 719, 4, 0), .dshift = at(c, 720, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 719, 4, 0), .dshift = at(c, 720, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 719, 4, 0), .dshift = at(c, 720, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 719, 4, 0), .dshift = at(c, 720, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7941,7 +8372,7 @@ static CUresult backward_0_231(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 32, 1}}, .y = {at(c, 967, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 719, 4, 0), .dshift = at(c, 720, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7953,35 +8384,31 @@ static CUresult backward_0_232(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 967, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 968, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_233(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 967, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 718, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.blocks.0.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_233(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 716, 4, 0), .dshift = at(c, 717, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_234(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 716, 4, 0), .dshift = at(c, 717, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 967, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_49(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7993,7 +8420,7 @@ static CUresult backward_0_235(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 968, e, 0), {0, 0, 16, 1}}, .y = {at(c, 969, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 716, 4, 0), .dshift = at(c, 717, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8005,91 +8432,87 @@ static CUresult backward_0_236(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 966, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_237(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 715, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_reduce backbone.stage_p4.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_238(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 713, 4, 0), .dshift = at(c, 714, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 713, 4, 0), .dshift = at(c, 714, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// normalize_gradient backbone.stage_p4.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_239(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 16), {0, 0, 32, 1}}, .y = {at(c, 970, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 713, 4, 0), .dshift = at(c, 714, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_240(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 963, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_241(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 712, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_237(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 710, 4, 0), .dshift = at(c, 711, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
+static CUresult backward_0_238(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_50(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// normalize_reduce backbone.stage_p4.blocks.0.cv2.bn.normalize.sums
+static CUresult backward_0_239(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 713, 4, 0), .dshift = at(c, 714, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 713, 4, 0), .dshift = at(c, 714, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// normalize_gradient backbone.stage_p4.blocks.0.cv2.bn.normalize.gradient
+static CUresult backward_0_240(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 16), {0, 0, 32, 1}}, .y = {at(c, 970, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 713, 4, 0), .dshift = at(c, 714, 4, 0)};
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.input_gradient
+static CUresult backward_0_241(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_convolution_arguments a = {.input = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 963, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_242(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 710, 4, 0), .dshift = at(c, 711, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_44(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 835, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 784, 4, 0), 8, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 736, 4, 0), 12, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 712, 4, 0), 20, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 24, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8101,7 +8524,7 @@ static CUresult backward_0_243(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 16, 1}}, .y = {at(c, 971, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 710, 4, 0), .dshift = at(c, 711, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8113,7 +8536,7 @@ static CUresult backward_0_244(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 971, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 963, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_convolution_e_shape_32_16_1_1_1_64_32_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 256, 64), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8124,12 +8547,8 @@ static CUresult backward_0_245(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 971, e, 0), h * w / 16, w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_16_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 709, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192))};
-    r = launch(c, k_weight_gradient_reduce_32_16_1_1_n, lane, 16, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 971, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_51(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8140,12 +8559,12 @@ static CUresult backward_0_246(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 963, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 707, 4, 0), .dshift = at(c, 708, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 963, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 707, 4, 0), .dshift = at(c, 708, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 963, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 707, 4, 0), .dshift = at(c, 708, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 963, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 707, 4, 0), .dshift = at(c, 708, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8157,7 +8576,7 @@ static CUresult backward_0_247(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 963, e, 0), {0, 0, 96, 1}}, .y = {at(c, 972, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 707, 4, 0), .dshift = at(c, 708, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8169,35 +8588,31 @@ static CUresult backward_0_248(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 972, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 973, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_1_1_1_64_64_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p4.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_249(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 972, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 706, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024))};
-    r = launch(c, k_weight_gradient_reduce_64_64_1_1_n, lane, 128, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p4.bn.normalize.sums
+static CUresult backward_0_249(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 973, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 704, 4, 0), .dshift = at(c, 705, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p4.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_250(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 973, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 704, 4, 0), .dshift = at(c, 705, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 972, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_53(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8209,7 +8624,7 @@ static CUresult backward_0_251(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 973, e, 0), {0, 0, 64, 1}}, .y = {at(c, 974, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 704, 4, 0), .dshift = at(c, 705, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 256, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8221,35 +8636,35 @@ static CUresult backward_0_252(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 974, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 915, e, 64), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0)};
-    r = launch(c, k_convolution_e_shape_64_64_3_2_1_128_64_y_n_y_8_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p4.conv.conv2d.weight_gradient
-static CUresult backward_0_253(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 974, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_64_64_3_2_1_64_64_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 703, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113))};
-    r = launch(c, k_weight_gradient_reduce_64_64_9_1_n, lane, 1152, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p3.cv2.bn.normalize.sums
+static CUresult backward_0_253(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 915, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 701, 4, 0), .dshift = at(c, 702, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p4.conv.conv2d.weight_gradient
 static CUresult backward_0_254(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 915, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 701, 4, 0), .dshift = at(c, 702, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_64, lane, 8, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 974, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_54(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113), 2, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 6, .entry = {{kept(c, lane), at(c, 721, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_49(n, h, w), at(c, 718, 4, 0), 8, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_50(n, h, w), at(c, 715, 4, 0), 26, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_51(n, h, w), at(c, 709, 4, 0), 44, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_53(n, h, w), at(c, 706, 4, 0), 48, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_54(n, h, w), at(c, 703, 4, 0), 80, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 368, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8261,7 +8676,7 @@ static CUresult backward_0_255(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 915, e, 64), {0, 0, 128, 1}}, .y = {at(c, 975, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 701, 4, 0), .dshift = at(c, 702, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 8, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8273,7 +8688,7 @@ static CUresult backward_0_256(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 975, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 976, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 20992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_e_shape_48_64_1_1_1_128_64_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 64, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8284,12 +8699,8 @@ static CUresult backward_0_257(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 975, e, 0), h * w, 8 * w, 64, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_48_64_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 700, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365))};
-    r = launch(c, k_weight_gradient_reduce_48_64_1_1_n, lane, 96, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 975, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_48_64_1_1_1_64_48, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8312,12 +8723,12 @@ static CUresult backward_0_259(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 976, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 698, 4, 0), .dshift = at(c, 699, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 976, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 698, 4, 0), .dshift = at(c, 699, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 976, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 698, 4, 0), .dshift = at(c, 699, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 976, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 698, 4, 0), .dshift = at(c, 699, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8329,7 +8740,7 @@ static CUresult backward_0_260(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 976, e, 32), {0, 0, 48, 1}}, .y = {at(c, 977, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 698, 4, 0), .dshift = at(c, 699, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8341,35 +8752,31 @@ static CUresult backward_0_261(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 977, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 978, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p3.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_262(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 977, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 697, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p3.blocks.0.cv1.bn.normalize.sums
+static CUresult backward_0_262(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 978, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 695, 4, 0), .dshift = at(c, 696, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p3.blocks.0.cv2.conv.conv2d.weight_gradient
 static CUresult backward_0_263(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 978, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 695, 4, 0), .dshift = at(c, 696, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 977, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_56(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8381,7 +8788,7 @@ static CUresult backward_0_264(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 978, e, 0), {0, 0, 16, 1}}, .y = {at(c, 979, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 695, 4, 0), .dshift = at(c, 696, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8393,7 +8800,7 @@ static CUresult backward_0_265(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 979, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 976, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_convolution_halo_e_shape_16_16_3_1_1_128_16_y_8_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 1, 1, 128, &a);
+    r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8404,12 +8811,8 @@ static CUresult backward_0_266(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 979, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 694, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820))};
-    r = launch(c, k_weight_gradient_reduce_16_16_9_1_n, lane, 72, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 979, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_57(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8420,12 +8823,12 @@ static CUresult backward_0_267(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 692, 4, 0), .dshift = at(c, 693, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 692, 4, 0), .dshift = at(c, 693, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 692, 4, 0), .dshift = at(c, 693, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 692, 4, 0), .dshift = at(c, 693, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8437,7 +8840,7 @@ static CUresult backward_0_268(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 48, 1}}, .y = {at(c, 980, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 692, 4, 0), .dshift = at(c, 693, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8449,35 +8852,31 @@ static CUresult backward_0_269(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_1_1_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p3.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_270(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 691, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096))};
-    r = launch(c, k_weight_gradient_reduce_32_32_1_1_n, lane, 32, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p3.bn.normalize.sums
+static CUresult backward_0_270(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 981, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 689, 4, 0), .dshift = at(c, 690, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p3.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_271(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 981, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 689, 4, 0), .dshift = at(c, 690, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_58(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8489,7 +8888,7 @@ static CUresult backward_0_272(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 981, e, 0), {0, 0, 32, 1}}, .y = {at(c, 982, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 689, 4, 0), .dshift = at(c, 690, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 64, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8501,35 +8900,35 @@ static CUresult backward_0_273(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 982, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 983, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
-    r = launch(c, k_convolution_e_shape_32_32_3_2_1_128_32_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p3.conv.conv2d.weight_gradient
-static CUresult backward_0_274(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 982, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_32_3_2_1_64_32_3_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455), 1, 3, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 688, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455))};
-    r = launch(c, k_weight_gradient_reduce_32_32_9_1_n, lane, 288, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_32_32_3_2_1_128_32_9_35280_n_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p2.cv2.bn.normalize.sums
+static CUresult backward_0_274(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 983, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 686, 4, 0), .dshift = at(c, 687, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p3.conv.conv2d.weight_gradient
 static CUresult backward_0_275(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 983, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 686, 4, 0), .dshift = at(c, 687, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4), .rows = (int32_t)(smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_32, lane, 4, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 982, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_59(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 700, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), 3072, 48, 64, 1, 0}, {kept(c, lane) + kept_56(n, h, w), at(c, 697, 4, 0), 96, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_57(n, h, w), at(c, 694, 4, 0), 168, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_58(n, h, w), at(c, 691, 4, 0), 240, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_59(n, h, w), at(c, 688, 4, 0), 272, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), 9216, 32, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 560, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8541,7 +8940,7 @@ static CUresult backward_0_276(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 983, e, 0), {0, 0, 32, 1}}, .y = {at(c, 984, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 686, 4, 0), .dshift = at(c, 687, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 4, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8553,7 +8952,7 @@ static CUresult backward_0_277(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 984, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 985, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_24_32_1_1_1_128_32_y_n_y_8_n_n_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8564,12 +8963,8 @@ static CUresult backward_0_278(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 984, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_24_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 685, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461))};
-    r = launch(c, k_weight_gradient_reduce_24_32_1_1_n, lane, 24, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 984, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_24_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8592,12 +8987,12 @@ static CUresult backward_0_280(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 985, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 683, 4, 0), .dshift = at(c, 684, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 985, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 683, 4, 0), .dshift = at(c, 684, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e, lane, smaller(ceiling(n * h * w / 16, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 985, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 683, 4, 0), .dshift = at(c, 684, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_8, lane, 1, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 985, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 683, 4, 0), .dshift = at(c, 684, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8609,7 +9004,7 @@ static CUresult backward_0_281(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 985, e, 16), {0, 0, 24, 1}}, .y = {at(c, 986, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 683, 4, 0), .dshift = at(c, 684, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8621,35 +9016,31 @@ static CUresult backward_0_282(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 986, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 987, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p2.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_283(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 986, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 682, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281))};
-    r = launch(c, k_weight_gradient_reduce_8_8_9_1_n, lane, 18, 1, 1, 256, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_y, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p2.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_284(context *c, int lane) {
+static CUresult backward_0_283(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 987, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 680, 4, 0), .dshift = at(c, 681, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_8, lane, 1, 1, 1, 256, &a);
+    r = launch(c, k_normalize_reduce_finish, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p2.blocks.0.cv2.conv.conv2d.weight_gradient
+static CUresult backward_0_284(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 986, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = kept(c, lane) + kept_61(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8661,7 +9052,7 @@ static CUresult backward_0_285(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 987, e, 0), {0, 0, 8, 1}}, .y = {at(c, 988, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 680, 4, 0), .dshift = at(c, 681, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8673,7 +9064,7 @@ static CUresult backward_0_286(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 988, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 985, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 2816 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
+    r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8684,12 +9075,8 @@ static CUresult backward_0_287(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 988, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_8_8_3_1_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 679, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281))};
-    r = launch(c, k_weight_gradient_reduce_8_8_9_1_n, lane, 18, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 988, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = kept(c, lane) + kept_62(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8700,12 +9087,12 @@ static CUresult backward_0_288(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 985, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 677, 4, 0), .dshift = at(c, 678, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512), 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 985, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 677, 4, 0), .dshift = at(c, 678, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
+    r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 16, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 985, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 677, 4, 0), .dshift = at(c, 678, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512)), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512))};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 985, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 677, 4, 0), .dshift = at(c, 678, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8717,7 +9104,7 @@ static CUresult backward_0_289(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 985, e, 0), {0, 0, 24, 1}}, .y = {at(c, 989, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 677, 4, 0), .dshift = at(c, 678, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8729,35 +9116,31 @@ static CUresult backward_0_290(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
-    r = launch(c, k_convolution_e_shape_16_16_1_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.stage_p2.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_291(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_16_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 676, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384))};
-    r = launch(c, k_weight_gradient_reduce_16_16_1_1_n, lane, 8, 1, 1, 256, &a);
+    r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p2.bn.normalize.sums
+static CUresult backward_0_291(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 990, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 674, 4, 0), .dshift = at(c, 675, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
+    r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.stage_p2.cv1.conv.conv2d.weight_gradient
 static CUresult backward_0_292(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 990, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 674, 4, 0), .dshift = at(c, 675, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
-    r = launch(c, k_normalize_reduce_finish_16, lane, 2, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_63(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8769,7 +9152,7 @@ static CUresult backward_0_293(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 990, e, 0), {0, 0, 16, 1}}, .y = {at(c, 991, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 674, 4, 0), .dshift = at(c, 675, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_e_e_e, lane, ceiling(ceiling(n * h * w / 16, 4) * 2, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8781,35 +9164,35 @@ static CUresult backward_0_294(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_convolution_arguments a = {.input = {at(c, 991, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 992, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .below = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0)};
-    r = launch(c, k_convolution_halo_e_shape_8_16_3_2_1_128_16_y_8_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128), 1, 4, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient backbone.down_p2.conv.conv2d.weight_gradient
-static CUresult backward_0_295(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .dy = {at(c, 991, e, 0), h * w, 4 * w, 16, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_8_16_3_2_1_64_16_9_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 673, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640))};
-    r = launch(c, k_weight_gradient_reduce_8_16_9_1_n, lane, 36, 1, 1, 256, &a);
+    r = launch(c, k_convolution_strided_gradient_e_shape_8_16_3_2_1_128_16_9_14256_n_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stem.bn.normalize.sums
+static CUresult backward_0_295(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 992, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 671, 4, 0), .dshift = at(c, 672, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512))), .rows = (int32_t)(ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)))};
+    r = launch(c, k_normalize_reduce_finish, lane, 1, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient backbone.down_p2.conv.conv2d.weight_gradient
 static CUresult backward_0_296(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 992, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 671, 4, 0), .dshift = at(c, 672, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4), .rows = (int32_t)(smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4)};
-    r = launch(c, k_normalize_reduce_finish_8, lane, 1, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .dy = {at(c, 991, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_64(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_8_16_3_2_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 685, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461)), 768, 24, 32, 1, 0}, {kept(c, lane) + kept_61(n, h, w), at(c, 682, 4, 0), 24, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), 576, 8, 8, 9, 0}, {kept(c, lane) + kept_62(n, h, w), at(c, 679, 4, 0), 42, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), 576, 8, 8, 9, 0}, {kept(c, lane) + kept_63(n, h, w), at(c, 676, 4, 0), 60, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_64(n, h, w), at(c, 673, 4, 0), 68, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), 1152, 8, 16, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 104, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8821,7 +9204,7 @@ static CUresult backward_0_297(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 992, e, 0), {0, 0, 8, 1}}, .y = {at(c, 993, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 671, 4, 0), .dshift = at(c, 672, 4, 0)};
-    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_e_e_e, lane, ceiling(ceiling(n * h * w / 4, 4) * 1, 256), 1, 1, 256, &a);
+    r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 4, 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8844,18 +9227,18 @@ static CUresult backward_0_299(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 993, e, 0), 2 * h * w, 4 * w, 8, 1}, .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
-    r = launch(c, k_weight_gradient_partial_e_shape_3_8_3_2_1_64_32_1_y_n_y, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 993, e, 0), 2 * h * w, 4 * w, 8, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
+    r = launch(c, k_weight_gradient_narrow_e_shape_3_8_3_2_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.partial = c->scratch[lane], .result = at(c, 670, 4, 0), .rows = (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418))};
-    r = launch(c, k_weight_gradient_reduce_27_8_1_1_n, lane, 7, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 670, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418)), 216, 27, 8, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 7, 1, 1, 256, &a);
   }
   return r;
 }
 
-static CUresult images(context *c, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w) {
-  const struct reprise_images_arguments a = {.pixels = pixels, .map = {map, stride[0], stride[2], stride[3], stride[1]}, .batch = (int32_t)n, .height = (int32_t)h, .width = (int32_t)w};
+static CUresult images(context *c, CUdeviceptr jitter, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w) {
+  const struct reprise_images_arguments a = {.jitter = jitter, .pixels = pixels, .map = {map, stride[0], stride[2], stride[3], stride[1]}, .batch = (int32_t)n, .height = (int32_t)h, .width = (int32_t)w};
   return launch(c, k_write_images_e, 0, ceiling(n * h * w, 256), 1, 1, 256, &a);
 }
 
@@ -9502,14 +9885,14 @@ static const struct reprise_step steps_forward_evaluation[] = {
 
 // The backward pass with cotangents for n3, n4, n5.
 static const struct reprise_step steps_backward_0[] = {
-    {reprise_fork, 4, 0, NULL},
+    {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_0},
     {reprise_launch, 0, 1, backward_0_1},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 2, backward_0_2},
     {reprise_signal, 0, 1, NULL},
-    {reprise_wait, 1, 0, NULL},
-    {reprise_launch, 1, 3, backward_0_3},
+    {reprise_wait, 8, 0, NULL},
+    {reprise_launch, 8, 3, backward_0_3},
     {reprise_launch, 0, 4, backward_0_4},
     {reprise_signal, 0, 3, NULL},
     {reprise_wait, 1, 1, NULL},
@@ -9517,643 +9900,536 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 1, 6, backward_0_6},
     {reprise_signal, 1, 2, NULL},
     {reprise_launch, 1, 7, backward_0_7},
-    {reprise_wait, 0, 2, NULL},
-    {reprise_launch, 0, 8, backward_0_8},
-    {reprise_launch, 1, 9, backward_0_9},
+    {reprise_launch, 1, 8, backward_0_8},
+    {reprise_wait, 8, 2, NULL},
+    {reprise_launch, 8, 9, backward_0_9},
+    {reprise_signal, 8, 30, NULL},
     {reprise_launch, 1, 10, backward_0_10},
     {reprise_signal, 1, 4, NULL},
     {reprise_wait, 1, 3, NULL},
     {reprise_launch, 1, 11, backward_0_11},
     {reprise_signal, 1, 5, NULL},
-    {reprise_wait, 0, 4, NULL},
-    {reprise_launch, 0, 12, backward_0_12},
-    {reprise_launch, 1, 13, backward_0_13},
+    {reprise_launch, 1, 12, backward_0_12},
+    {reprise_wait, 8, 4, NULL},
+    {reprise_launch, 8, 13, backward_0_13},
     {reprise_wait, 0, 5, NULL},
     {reprise_launch, 0, 14, backward_0_14},
-    {reprise_launch, 0, 15, backward_0_15},
-    {reprise_signal, 0, 6, NULL},
-    {reprise_launch, 0, 16, backward_0_16},
-    {reprise_signal, 0, 7, NULL},
-    {reprise_wait, 1, 6, NULL},
+    {reprise_launch, 1, 15, backward_0_15},
+    {reprise_signal, 1, 6, NULL},
+    {reprise_launch, 1, 16, backward_0_16},
+    {reprise_signal, 1, 7, NULL},
     {reprise_launch, 1, 17, backward_0_17},
-    {reprise_launch, 0, 18, backward_0_18},
-    {reprise_signal, 0, 9, NULL},
-    {reprise_wait, 1, 7, NULL},
-    {reprise_launch, 1, 19, backward_0_19},
+    {reprise_wait, 8, 6, NULL},
+    {reprise_launch, 8, 18, backward_0_18},
+    {reprise_wait, 0, 7, NULL},
+    {reprise_launch, 0, 19, backward_0_19},
+    {reprise_signal, 0, 8, NULL},
     {reprise_launch, 1, 20, backward_0_20},
-    {reprise_signal, 1, 8, NULL},
     {reprise_launch, 1, 21, backward_0_21},
-    {reprise_wait, 0, 8, NULL},
-    {reprise_launch, 0, 22, backward_0_22},
-    {reprise_wait, 1, 9, NULL},
+    {reprise_launch, 1, 22, backward_0_22},
+    {reprise_wait, 1, 8, NULL},
     {reprise_launch, 1, 23, backward_0_23},
-    {reprise_signal, 1, 11, NULL},
+    {reprise_signal, 1, 10, NULL},
+    {reprise_launch, 0, 24, backward_0_24},
+    {reprise_launch, 0, 25, backward_0_25},
+    {reprise_signal, 0, 9, NULL},
+    {reprise_launch, 0, 26, backward_0_26},
     {reprise_wait, 2, 9, NULL},
-    {reprise_launch, 2, 24, backward_0_24},
-    {reprise_launch, 2, 25, backward_0_25},
-    {reprise_signal, 2, 10, NULL},
-    {reprise_launch, 2, 26, backward_0_26},
-    {reprise_signal, 2, 12, NULL},
+    {reprise_launch, 2, 27, backward_0_27},
+    {reprise_signal, 2, 11, NULL},
     {reprise_wait, 0, 10, NULL},
-    {reprise_launch, 0, 27, backward_0_27},
     {reprise_wait, 0, 11, NULL},
-    {reprise_wait, 0, 12, NULL},
     {reprise_launch, 0, 28, backward_0_28},
     {reprise_launch, 0, 29, backward_0_29},
-    {reprise_signal, 0, 13, NULL},
+    {reprise_signal, 0, 12, NULL},
     {reprise_launch, 0, 30, backward_0_30},
-    {reprise_wait, 2, 13, NULL},
-    {reprise_launch, 2, 31, backward_0_31},
-    {reprise_launch, 0, 32, backward_0_32},
+    {reprise_launch, 0, 31, backward_0_31},
+    {reprise_wait, 8, 12, NULL},
+    {reprise_launch, 8, 32, backward_0_32},
+    {reprise_signal, 8, 37, NULL},
     {reprise_launch, 0, 33, backward_0_33},
-    {reprise_signal, 0, 14, NULL},
+    {reprise_signal, 0, 13, NULL},
     {reprise_launch, 0, 34, backward_0_34},
-    {reprise_signal, 0, 15, NULL},
-    {reprise_wait, 2, 14, NULL},
-    {reprise_launch, 2, 35, backward_0_35},
+    {reprise_signal, 0, 14, NULL},
+    {reprise_wait, 8, 13, NULL},
+    {reprise_launch, 8, 35, backward_0_35},
+    {reprise_signal, 8, 45, NULL},
     {reprise_launch, 0, 36, backward_0_36},
-    {reprise_signal, 0, 17, NULL},
-    {reprise_wait, 2, 15, NULL},
+    {reprise_signal, 0, 16, NULL},
+    {reprise_wait, 2, 14, NULL},
     {reprise_launch, 2, 37, backward_0_37},
     {reprise_launch, 2, 38, backward_0_38},
-    {reprise_signal, 2, 16, NULL},
+    {reprise_signal, 2, 15, NULL},
     {reprise_launch, 2, 39, backward_0_39},
-    {reprise_wait, 0, 16, NULL},
-    {reprise_launch, 0, 40, backward_0_40},
-    {reprise_launch, 2, 41, backward_0_41},
+    {reprise_launch, 2, 40, backward_0_40},
+    {reprise_wait, 8, 15, NULL},
+    {reprise_launch, 8, 41, backward_0_41},
     {reprise_launch, 2, 42, backward_0_42},
-    {reprise_signal, 2, 18, NULL},
-    {reprise_wait, 2, 17, NULL},
+    {reprise_signal, 2, 17, NULL},
+    {reprise_wait, 2, 16, NULL},
     {reprise_launch, 2, 43, backward_0_43},
-    {reprise_signal, 2, 19, NULL},
+    {reprise_signal, 2, 18, NULL},
+    {reprise_launch, 2, 44, backward_0_44},
+    {reprise_wait, 8, 17, NULL},
+    {reprise_launch, 8, 45, backward_0_45},
     {reprise_wait, 0, 18, NULL},
-    {reprise_launch, 0, 44, backward_0_44},
-    {reprise_launch, 2, 45, backward_0_45},
-    {reprise_signal, 2, 21, NULL},
-    {reprise_wait, 0, 19, NULL},
     {reprise_launch, 0, 46, backward_0_46},
-    {reprise_launch, 0, 47, backward_0_47},
     {reprise_signal, 0, 20, NULL},
-    {reprise_launch, 0, 48, backward_0_48},
-    {reprise_wait, 2, 20, NULL},
+    {reprise_launch, 2, 47, backward_0_47},
+    {reprise_signal, 2, 19, NULL},
+    {reprise_launch, 2, 48, backward_0_48},
     {reprise_launch, 2, 49, backward_0_49},
-    {reprise_launch, 0, 50, backward_0_50},
-    {reprise_launch, 0, 51, backward_0_51},
-    {reprise_signal, 0, 22, NULL},
-    {reprise_wait, 0, 21, NULL},
-    {reprise_launch, 0, 52, backward_0_52},
-    {reprise_wait, 2, 22, NULL},
+    {reprise_wait, 8, 19, NULL},
+    {reprise_launch, 8, 50, backward_0_50},
+    {reprise_launch, 2, 51, backward_0_51},
+    {reprise_signal, 2, 21, NULL},
+    {reprise_wait, 2, 20, NULL},
+    {reprise_launch, 2, 52, backward_0_52},
     {reprise_launch, 2, 53, backward_0_53},
-    {reprise_wait, 1, 15, NULL},
-    {reprise_launch, 1, 54, backward_0_54},
+    {reprise_wait, 8, 21, NULL},
+    {reprise_launch, 8, 54, backward_0_54},
+    {reprise_wait, 1, 14, NULL},
     {reprise_launch, 1, 55, backward_0_55},
-    {reprise_signal, 1, 23, NULL},
     {reprise_launch, 1, 56, backward_0_56},
-    {reprise_signal, 1, 24, NULL},
-    {reprise_wait, 3, 23, NULL},
-    {reprise_launch, 3, 57, backward_0_57},
-    {reprise_launch, 0, 58, backward_0_58},
-    {reprise_launch, 0, 59, backward_0_59},
-    {reprise_signal, 0, 25, NULL},
-    {reprise_wait, 0, 24, NULL},
-    {reprise_launch, 0, 60, backward_0_60},
-    {reprise_wait, 2, 25, NULL},
-    {reprise_launch, 2, 61, backward_0_61},
-    {reprise_launch, 0, 62, backward_0_62},
-    {reprise_launch, 0, 63, backward_0_63},
-    {reprise_signal, 0, 26, NULL},
-    {reprise_launch, 0, 64, backward_0_64},
-    {reprise_wait, 2, 26, NULL},
-    {reprise_launch, 2, 65, backward_0_65},
-    {reprise_launch, 0, 66, backward_0_66},
-    {reprise_launch, 0, 67, backward_0_67},
-    {reprise_signal, 0, 27, NULL},
-    {reprise_launch, 0, 68, backward_0_68},
-    {reprise_wait, 2, 27, NULL},
+    {reprise_signal, 1, 22, NULL},
+    {reprise_launch, 1, 57, backward_0_57},
+    {reprise_signal, 1, 23, NULL},
+    {reprise_wait, 9, 22, NULL},
+    {reprise_launch, 9, 58, backward_0_58},
+    {reprise_launch, 2, 59, backward_0_59},
+    {reprise_signal, 2, 24, NULL},
+    {reprise_wait, 2, 23, NULL},
+    {reprise_launch, 2, 60, backward_0_60},
+    {reprise_wait, 8, 24, NULL},
+    {reprise_launch, 8, 61, backward_0_61},
+    {reprise_launch, 2, 62, backward_0_62},
+    {reprise_launch, 2, 63, backward_0_63},
+    {reprise_signal, 2, 25, NULL},
+    {reprise_launch, 2, 64, backward_0_64},
+    {reprise_wait, 8, 25, NULL},
+    {reprise_launch, 8, 65, backward_0_65},
+    {reprise_launch, 2, 66, backward_0_66},
+    {reprise_launch, 2, 67, backward_0_67},
+    {reprise_signal, 2, 26, NULL},
+    {reprise_launch, 2, 68, backward_0_68},
     {reprise_launch, 2, 69, backward_0_69},
-    {reprise_launch, 0, 70, backward_0_70},
-    {reprise_launch, 0, 71, backward_0_71},
-    {reprise_signal, 0, 28, NULL},
-    {reprise_launch, 0, 72, backward_0_72},
+    {reprise_wait, 8, 26, NULL},
+    {reprise_launch, 8, 70, backward_0_70},
+    {reprise_launch, 2, 71, backward_0_71},
+    {reprise_signal, 2, 27, NULL},
+    {reprise_launch, 2, 72, backward_0_72},
+    {reprise_signal, 2, 28, NULL},
+    {reprise_wait, 8, 27, NULL},
+    {reprise_launch, 8, 73, backward_0_73},
+    {reprise_launch, 2, 74, backward_0_74},
+    {reprise_signal, 2, 31, NULL},
+    {reprise_wait, 0, 28, NULL},
+    {reprise_launch, 0, 75, backward_0_75},
+    {reprise_launch, 0, 76, backward_0_76},
     {reprise_signal, 0, 29, NULL},
-    {reprise_wait, 2, 28, NULL},
-    {reprise_launch, 2, 73, backward_0_73},
-    {reprise_launch, 0, 74, backward_0_74},
-    {reprise_signal, 0, 31, NULL},
-    {reprise_wait, 2, 29, NULL},
-    {reprise_launch, 2, 75, backward_0_75},
-    {reprise_launch, 2, 76, backward_0_76},
-    {reprise_signal, 2, 30, NULL},
-    {reprise_launch, 2, 77, backward_0_77},
-    {reprise_wait, 0, 30, NULL},
+    {reprise_launch, 0, 77, backward_0_77},
     {reprise_launch, 0, 78, backward_0_78},
-    {reprise_launch, 2, 79, backward_0_79},
-    {reprise_launch, 2, 80, backward_0_80},
-    {reprise_signal, 2, 32, NULL},
-    {reprise_wait, 2, 31, NULL},
-    {reprise_launch, 2, 81, backward_0_81},
-    {reprise_wait, 0, 32, NULL},
-    {reprise_launch, 0, 82, backward_0_82},
-    {reprise_launch, 2, 83, backward_0_83},
-    {reprise_launch, 2, 84, backward_0_84},
-    {reprise_signal, 2, 33, NULL},
-    {reprise_launch, 2, 85, backward_0_85},
-    {reprise_wait, 0, 33, NULL},
-    {reprise_launch, 0, 86, backward_0_86},
-    {reprise_launch, 2, 87, backward_0_87},
-    {reprise_launch, 2, 88, backward_0_88},
-    {reprise_signal, 2, 34, NULL},
-    {reprise_launch, 2, 89, backward_0_89},
-    {reprise_wait, 0, 34, NULL},
+    {reprise_wait, 8, 29, NULL},
+    {reprise_launch, 8, 79, backward_0_79},
+    {reprise_signal, 8, 54, NULL},
+    {reprise_wait, 0, 30, NULL},
+    {reprise_launch, 0, 80, backward_0_80},
+    {reprise_signal, 0, 32, NULL},
+    {reprise_wait, 0, 31, NULL},
+    {reprise_launch, 0, 81, backward_0_81},
+    {reprise_wait, 8, 32, NULL},
+    {reprise_launch, 8, 82, backward_0_82},
+    {reprise_launch, 0, 83, backward_0_83},
+    {reprise_launch, 0, 84, backward_0_84},
+    {reprise_signal, 0, 33, NULL},
+    {reprise_launch, 0, 85, backward_0_85},
+    {reprise_wait, 8, 33, NULL},
+    {reprise_launch, 8, 86, backward_0_86},
+    {reprise_launch, 0, 87, backward_0_87},
+    {reprise_launch, 0, 88, backward_0_88},
+    {reprise_signal, 0, 34, NULL},
+    {reprise_launch, 0, 89, backward_0_89},
     {reprise_launch, 0, 90, backward_0_90},
-    {reprise_launch, 2, 91, backward_0_91},
-    {reprise_launch, 2, 92, backward_0_92},
-    {reprise_signal, 2, 35, NULL},
-    {reprise_launch, 2, 93, backward_0_93},
-    {reprise_signal, 2, 36, NULL},
-    {reprise_wait, 0, 35, NULL},
-    {reprise_launch, 0, 94, backward_0_94},
-    {reprise_launch, 2, 95, backward_0_95},
-    {reprise_signal, 2, 38, NULL},
-    {reprise_wait, 0, 36, NULL},
-    {reprise_launch, 0, 96, backward_0_96},
-    {reprise_launch, 0, 97, backward_0_97},
-    {reprise_signal, 0, 37, NULL},
-    {reprise_launch, 0, 98, backward_0_98},
-    {reprise_wait, 2, 37, NULL},
-    {reprise_launch, 2, 99, backward_0_99},
-    {reprise_launch, 0, 100, backward_0_100},
-    {reprise_launch, 0, 101, backward_0_101},
+    {reprise_wait, 8, 34, NULL},
+    {reprise_launch, 8, 91, backward_0_91},
+    {reprise_launch, 0, 92, backward_0_92},
+    {reprise_signal, 0, 35, NULL},
+    {reprise_launch, 0, 93, backward_0_93},
+    {reprise_signal, 0, 36, NULL},
+    {reprise_wait, 8, 35, NULL},
+    {reprise_launch, 8, 94, backward_0_94},
+    {reprise_launch, 0, 95, backward_0_95},
     {reprise_signal, 0, 39, NULL},
-    {reprise_wait, 0, 38, NULL},
-    {reprise_launch, 0, 102, backward_0_102},
+    {reprise_wait, 2, 36, NULL},
+    {reprise_launch, 2, 96, backward_0_96},
+    {reprise_wait, 2, 37, NULL},
+    {reprise_launch, 2, 97, backward_0_97},
+    {reprise_signal, 2, 38, NULL},
+    {reprise_launch, 2, 98, backward_0_98},
+    {reprise_launch, 2, 99, backward_0_99},
+    {reprise_wait, 8, 38, NULL},
+    {reprise_launch, 8, 100, backward_0_100},
+    {reprise_signal, 8, 63, NULL},
+    {reprise_launch, 2, 101, backward_0_101},
+    {reprise_signal, 2, 40, NULL},
     {reprise_wait, 2, 39, NULL},
-    {reprise_launch, 2, 103, backward_0_103},
-    {reprise_launch, 0, 104, backward_0_104},
-    {reprise_launch, 0, 105, backward_0_105},
-    {reprise_signal, 0, 40, NULL},
-    {reprise_launch, 0, 106, backward_0_106},
-    {reprise_wait, 2, 40, NULL},
-    {reprise_launch, 2, 107, backward_0_107},
-    {reprise_launch, 0, 108, backward_0_108},
-    {reprise_launch, 0, 109, backward_0_109},
-    {reprise_launch, 0, 110, backward_0_110},
-    {reprise_signal, 0, 41, NULL},
-    {reprise_launch, 0, 111, backward_0_111},
-    {reprise_wait, 2, 41, NULL},
-    {reprise_launch, 2, 112, backward_0_112},
-    {reprise_launch, 0, 113, backward_0_113},
-    {reprise_launch, 0, 114, backward_0_114},
-    {reprise_signal, 0, 42, NULL},
-    {reprise_launch, 0, 115, backward_0_115},
-    {reprise_signal, 0, 43, NULL},
-    {reprise_wait, 2, 42, NULL},
-    {reprise_launch, 2, 116, backward_0_116},
-    {reprise_launch, 0, 117, backward_0_117},
-    {reprise_signal, 0, 45, NULL},
-    {reprise_wait, 2, 43, NULL},
-    {reprise_launch, 2, 118, backward_0_118},
-    {reprise_launch, 2, 119, backward_0_119},
+    {reprise_launch, 2, 102, backward_0_102},
+    {reprise_wait, 8, 40, NULL},
+    {reprise_launch, 8, 103, backward_0_103},
+    {reprise_launch, 2, 104, backward_0_104},
+    {reprise_launch, 2, 105, backward_0_105},
+    {reprise_signal, 2, 41, NULL},
+    {reprise_launch, 2, 106, backward_0_106},
+    {reprise_wait, 8, 41, NULL},
+    {reprise_launch, 8, 107, backward_0_107},
+    {reprise_launch, 2, 108, backward_0_108},
+    {reprise_launch, 2, 109, backward_0_109},
+    {reprise_launch, 2, 110, backward_0_110},
+    {reprise_signal, 2, 42, NULL},
+    {reprise_launch, 2, 111, backward_0_111},
+    {reprise_wait, 8, 42, NULL},
+    {reprise_launch, 8, 112, backward_0_112},
+    {reprise_launch, 2, 113, backward_0_113},
+    {reprise_launch, 2, 114, backward_0_114},
+    {reprise_signal, 2, 43, NULL},
+    {reprise_launch, 2, 115, backward_0_115},
     {reprise_signal, 2, 44, NULL},
-    {reprise_launch, 2, 120, backward_0_120},
+    {reprise_wait, 8, 43, NULL},
+    {reprise_launch, 8, 116, backward_0_116},
+    {reprise_launch, 2, 117, backward_0_117},
+    {reprise_signal, 2, 47, NULL},
     {reprise_wait, 0, 44, NULL},
+    {reprise_launch, 0, 118, backward_0_118},
+    {reprise_wait, 0, 45, NULL},
+    {reprise_launch, 0, 119, backward_0_119},
+    {reprise_signal, 0, 46, NULL},
+    {reprise_launch, 0, 120, backward_0_120},
     {reprise_launch, 0, 121, backward_0_121},
-    {reprise_launch, 2, 122, backward_0_122},
-    {reprise_launch, 2, 123, backward_0_123},
-    {reprise_signal, 2, 46, NULL},
-    {reprise_wait, 2, 45, NULL},
-    {reprise_launch, 2, 124, backward_0_124},
-    {reprise_wait, 0, 46, NULL},
+    {reprise_wait, 8, 46, NULL},
+    {reprise_launch, 8, 122, backward_0_122},
+    {reprise_launch, 0, 123, backward_0_123},
+    {reprise_signal, 0, 48, NULL},
+    {reprise_wait, 0, 47, NULL},
+    {reprise_launch, 0, 124, backward_0_124},
     {reprise_launch, 0, 125, backward_0_125},
-    {reprise_wait, 1, 43, NULL},
-    {reprise_launch, 1, 126, backward_0_126},
+    {reprise_wait, 8, 48, NULL},
+    {reprise_launch, 8, 126, backward_0_126},
+    {reprise_wait, 1, 44, NULL},
     {reprise_launch, 1, 127, backward_0_127},
-    {reprise_signal, 1, 47, NULL},
+    {reprise_wait, 1, 45, NULL},
     {reprise_launch, 1, 128, backward_0_128},
-    {reprise_signal, 1, 48, NULL},
-    {reprise_wait, 3, 47, NULL},
-    {reprise_launch, 3, 129, backward_0_129},
-    {reprise_signal, 3, 81, NULL},
-    {reprise_launch, 2, 130, backward_0_130},
-    {reprise_launch, 2, 131, backward_0_131},
-    {reprise_signal, 2, 49, NULL},
-    {reprise_wait, 2, 48, NULL},
-    {reprise_launch, 2, 132, backward_0_132},
-    {reprise_wait, 0, 49, NULL},
-    {reprise_launch, 0, 133, backward_0_133},
-    {reprise_launch, 2, 134, backward_0_134},
-    {reprise_launch, 2, 135, backward_0_135},
-    {reprise_signal, 2, 50, NULL},
-    {reprise_launch, 2, 136, backward_0_136},
+    {reprise_signal, 1, 49, NULL},
+    {reprise_launch, 1, 129, backward_0_129},
+    {reprise_signal, 1, 50, NULL},
+    {reprise_wait, 9, 49, NULL},
+    {reprise_launch, 9, 130, backward_0_130},
+    {reprise_signal, 9, 84, NULL},
+    {reprise_launch, 0, 131, backward_0_131},
+    {reprise_signal, 0, 51, NULL},
     {reprise_wait, 0, 50, NULL},
-    {reprise_launch, 0, 137, backward_0_137},
-    {reprise_launch, 2, 138, backward_0_138},
-    {reprise_launch, 2, 139, backward_0_139},
-    {reprise_launch, 2, 140, backward_0_140},
-    {reprise_signal, 2, 51, NULL},
-    {reprise_launch, 2, 141, backward_0_141},
-    {reprise_signal, 2, 52, NULL},
-    {reprise_wait, 0, 51, NULL},
-    {reprise_launch, 0, 142, backward_0_142},
-    {reprise_launch, 2, 143, backward_0_143},
-    {reprise_wait, 0, 52, NULL},
-    {reprise_launch, 0, 144, backward_0_144},
-    {reprise_signal, 0, 54, NULL},
-    {reprise_wait, 1, 52, NULL},
-    {reprise_launch, 1, 145, backward_0_145},
-    {reprise_launch, 1, 146, backward_0_146},
-    {reprise_signal, 1, 53, NULL},
-    {reprise_launch, 1, 147, backward_0_147},
-    {reprise_wait, 0, 53, NULL},
-    {reprise_launch, 0, 148, backward_0_148},
-    {reprise_launch, 1, 149, backward_0_149},
-    {reprise_launch, 1, 150, backward_0_150},
-    {reprise_signal, 1, 55, NULL},
-    {reprise_wait, 1, 54, NULL},
-    {reprise_launch, 1, 151, backward_0_151},
-    {reprise_signal, 1, 56, NULL},
-    {reprise_wait, 0, 55, NULL},
-    {reprise_launch, 0, 152, backward_0_152},
-    {reprise_launch, 1, 153, backward_0_153},
-    {reprise_wait, 0, 56, NULL},
-    {reprise_launch, 0, 154, backward_0_154},
-    {reprise_launch, 0, 155, backward_0_155},
-    {reprise_signal, 0, 57, NULL},
-    {reprise_launch, 0, 156, backward_0_156},
-    {reprise_signal, 0, 58, NULL},
-    {reprise_wait, 1, 57, NULL},
-    {reprise_launch, 1, 157, backward_0_157},
-    {reprise_launch, 0, 158, backward_0_158},
-    {reprise_signal, 0, 60, NULL},
-    {reprise_wait, 1, 58, NULL},
-    {reprise_launch, 1, 159, backward_0_159},
-    {reprise_launch, 1, 160, backward_0_160},
-    {reprise_signal, 1, 59, NULL},
-    {reprise_launch, 1, 161, backward_0_161},
-    {reprise_wait, 0, 59, NULL},
-    {reprise_launch, 0, 162, backward_0_162},
-    {reprise_wait, 1, 60, NULL},
-    {reprise_launch, 1, 163, backward_0_163},
-    {reprise_signal, 1, 62, NULL},
-    {reprise_wait, 2, 60, NULL},
-    {reprise_launch, 2, 164, backward_0_164},
-    {reprise_launch, 2, 165, backward_0_165},
+    {reprise_launch, 0, 132, backward_0_132},
+    {reprise_wait, 8, 51, NULL},
+    {reprise_launch, 8, 133, backward_0_133},
+    {reprise_signal, 8, 85, NULL},
+    {reprise_launch, 0, 134, backward_0_134},
+    {reprise_launch, 0, 135, backward_0_135},
+    {reprise_signal, 0, 52, NULL},
+    {reprise_launch, 0, 136, backward_0_136},
+    {reprise_wait, 8, 52, NULL},
+    {reprise_launch, 8, 137, backward_0_137},
+    {reprise_launch, 0, 138, backward_0_138},
+    {reprise_launch, 0, 139, backward_0_139},
+    {reprise_launch, 0, 140, backward_0_140},
+    {reprise_signal, 0, 53, NULL},
+    {reprise_launch, 0, 141, backward_0_141},
+    {reprise_signal, 0, 55, NULL},
+    {reprise_wait, 8, 53, NULL},
+    {reprise_launch, 8, 142, backward_0_142},
+    {reprise_wait, 0, 54, NULL},
+    {reprise_launch, 0, 143, backward_0_143},
+    {reprise_wait, 1, 55, NULL},
+    {reprise_launch, 1, 144, backward_0_144},
+    {reprise_signal, 1, 57, NULL},
+    {reprise_wait, 2, 55, NULL},
+    {reprise_launch, 2, 145, backward_0_145},
+    {reprise_launch, 2, 146, backward_0_146},
+    {reprise_signal, 2, 56, NULL},
+    {reprise_wait, 2, 54, NULL},
+    {reprise_launch, 2, 147, backward_0_147},
+    {reprise_launch, 2, 148, backward_0_148},
+    {reprise_wait, 8, 56, NULL},
+    {reprise_launch, 8, 149, backward_0_149},
+    {reprise_launch, 2, 150, backward_0_150},
+    {reprise_signal, 2, 58, NULL},
+    {reprise_wait, 2, 57, NULL},
+    {reprise_launch, 2, 151, backward_0_151},
+    {reprise_signal, 2, 59, NULL},
+    {reprise_launch, 2, 152, backward_0_152},
+    {reprise_wait, 8, 58, NULL},
+    {reprise_launch, 8, 153, backward_0_153},
+    {reprise_wait, 1, 59, NULL},
+    {reprise_launch, 1, 154, backward_0_154},
+    {reprise_launch, 2, 155, backward_0_155},
+    {reprise_signal, 2, 60, NULL},
+    {reprise_launch, 2, 156, backward_0_156},
     {reprise_signal, 2, 61, NULL},
-    {reprise_launch, 2, 166, backward_0_166},
-    {reprise_signal, 2, 63, NULL},
-    {reprise_wait, 0, 61, NULL},
+    {reprise_launch, 2, 157, backward_0_157},
+    {reprise_wait, 8, 60, NULL},
+    {reprise_launch, 8, 158, backward_0_158},
+    {reprise_signal, 8, 89, NULL},
+    {reprise_wait, 1, 61, NULL},
+    {reprise_launch, 1, 159, backward_0_159},
+    {reprise_signal, 1, 62, NULL},
+    {reprise_launch, 2, 160, backward_0_160},
+    {reprise_launch, 2, 161, backward_0_161},
+    {reprise_launch, 2, 162, backward_0_162},
+    {reprise_wait, 2, 62, NULL},
+    {reprise_launch, 2, 163, backward_0_163},
+    {reprise_signal, 2, 65, NULL},
+    {reprise_launch, 1, 164, backward_0_164},
+    {reprise_wait, 1, 63, NULL},
+    {reprise_launch, 1, 165, backward_0_165},
+    {reprise_signal, 1, 64, NULL},
+    {reprise_launch, 1, 166, backward_0_166},
+    {reprise_signal, 1, 66, NULL},
+    {reprise_wait, 0, 64, NULL},
     {reprise_launch, 0, 167, backward_0_167},
-    {reprise_wait, 0, 62, NULL},
-    {reprise_wait, 0, 63, NULL},
+    {reprise_wait, 0, 65, NULL},
+    {reprise_wait, 0, 66, NULL},
     {reprise_launch, 0, 168, backward_0_168},
     {reprise_launch, 0, 169, backward_0_169},
-    {reprise_signal, 0, 64, NULL},
+    {reprise_signal, 0, 67, NULL},
     {reprise_launch, 0, 170, backward_0_170},
-    {reprise_wait, 2, 64, NULL},
-    {reprise_launch, 2, 171, backward_0_171},
+    {reprise_wait, 8, 67, NULL},
+    {reprise_launch, 8, 171, backward_0_171},
     {reprise_launch, 0, 172, backward_0_172},
     {reprise_launch, 0, 173, backward_0_173},
-    {reprise_signal, 0, 65, NULL},
-    {reprise_launch, 0, 174, backward_0_174},
-    {reprise_signal, 0, 66, NULL},
-    {reprise_wait, 2, 65, NULL},
-    {reprise_launch, 2, 175, backward_0_175},
-    {reprise_launch, 0, 176, backward_0_176},
     {reprise_signal, 0, 68, NULL},
-    {reprise_wait, 2, 66, NULL},
-    {reprise_launch, 2, 177, backward_0_177},
-    {reprise_launch, 2, 178, backward_0_178},
-    {reprise_signal, 2, 67, NULL},
-    {reprise_launch, 2, 179, backward_0_179},
-    {reprise_wait, 0, 67, NULL},
-    {reprise_launch, 0, 180, backward_0_180},
-    {reprise_launch, 2, 181, backward_0_181},
-    {reprise_launch, 2, 182, backward_0_182},
-    {reprise_launch, 2, 183, backward_0_183},
-    {reprise_launch, 2, 184, backward_0_184},
-    {reprise_launch, 2, 185, backward_0_185},
-    {reprise_signal, 2, 69, NULL},
-    {reprise_wait, 2, 68, NULL},
-    {reprise_launch, 2, 186, backward_0_186},
-    {reprise_wait, 0, 69, NULL},
-    {reprise_launch, 0, 187, backward_0_187},
-    {reprise_launch, 2, 188, backward_0_188},
-    {reprise_launch, 2, 189, backward_0_189},
-    {reprise_signal, 2, 70, NULL},
-    {reprise_launch, 2, 190, backward_0_190},
-    {reprise_wait, 0, 70, NULL},
-    {reprise_launch, 0, 191, backward_0_191},
-    {reprise_launch, 2, 192, backward_0_192},
-    {reprise_launch, 2, 193, backward_0_193},
-    {reprise_signal, 2, 71, NULL},
-    {reprise_launch, 2, 194, backward_0_194},
-    {reprise_signal, 2, 72, NULL},
+    {reprise_launch, 0, 174, backward_0_174},
+    {reprise_signal, 0, 69, NULL},
+    {reprise_launch, 0, 175, backward_0_175},
+    {reprise_wait, 8, 68, NULL},
+    {reprise_launch, 8, 176, backward_0_176},
+    {reprise_wait, 1, 69, NULL},
+    {reprise_launch, 1, 177, backward_0_177},
+    {reprise_signal, 1, 71, NULL},
+    {reprise_launch, 0, 178, backward_0_178},
+    {reprise_signal, 0, 70, NULL},
+    {reprise_launch, 0, 179, backward_0_179},
+    {reprise_wait, 8, 70, NULL},
+    {reprise_launch, 8, 180, backward_0_180},
+    {reprise_signal, 8, 97, NULL},
+    {reprise_launch, 0, 181, backward_0_181},
+    {reprise_launch, 0, 182, backward_0_182},
+    {reprise_launch, 0, 183, backward_0_183},
+    {reprise_launch, 0, 184, backward_0_184},
+    {reprise_launch, 0, 185, backward_0_185},
+    {reprise_signal, 0, 72, NULL},
     {reprise_wait, 0, 71, NULL},
-    {reprise_launch, 0, 195, backward_0_195},
-    {reprise_launch, 2, 196, backward_0_196},
-    {reprise_signal, 2, 74, NULL},
-    {reprise_wait, 0, 72, NULL},
-    {reprise_launch, 0, 197, backward_0_197},
-    {reprise_launch, 0, 198, backward_0_198},
+    {reprise_launch, 0, 186, backward_0_186},
+    {reprise_launch, 0, 187, backward_0_187},
+    {reprise_wait, 8, 72, NULL},
+    {reprise_launch, 8, 188, backward_0_188},
+    {reprise_launch, 0, 189, backward_0_189},
     {reprise_signal, 0, 73, NULL},
-    {reprise_launch, 0, 199, backward_0_199},
-    {reprise_wait, 2, 73, NULL},
-    {reprise_launch, 2, 200, backward_0_200},
-    {reprise_launch, 0, 201, backward_0_201},
-    {reprise_launch, 0, 202, backward_0_202},
+    {reprise_launch, 0, 190, backward_0_190},
+    {reprise_wait, 8, 73, NULL},
+    {reprise_launch, 8, 191, backward_0_191},
+    {reprise_launch, 0, 192, backward_0_192},
+    {reprise_launch, 0, 193, backward_0_193},
+    {reprise_signal, 0, 74, NULL},
+    {reprise_launch, 0, 194, backward_0_194},
     {reprise_signal, 0, 75, NULL},
-    {reprise_wait, 0, 74, NULL},
-    {reprise_launch, 0, 203, backward_0_203},
-    {reprise_wait, 2, 75, NULL},
-    {reprise_launch, 2, 204, backward_0_204},
-    {reprise_wait, 1, 72, NULL},
-    {reprise_launch, 1, 205, backward_0_205},
-    {reprise_launch, 1, 206, backward_0_206},
+    {reprise_wait, 8, 74, NULL},
+    {reprise_launch, 8, 195, backward_0_195},
+    {reprise_launch, 0, 196, backward_0_196},
+    {reprise_signal, 0, 77, NULL},
+    {reprise_wait, 1, 75, NULL},
+    {reprise_launch, 1, 197, backward_0_197},
+    {reprise_launch, 1, 198, backward_0_198},
     {reprise_signal, 1, 76, NULL},
-    {reprise_launch, 1, 207, backward_0_207},
-    {reprise_signal, 1, 77, NULL},
-    {reprise_wait, 3, 76, NULL},
-    {reprise_launch, 3, 208, backward_0_208},
-    {reprise_launch, 0, 209, backward_0_209},
-    {reprise_launch, 0, 210, backward_0_210},
-    {reprise_signal, 0, 78, NULL},
-    {reprise_wait, 0, 77, NULL},
-    {reprise_launch, 0, 211, backward_0_211},
-    {reprise_wait, 2, 78, NULL},
-    {reprise_launch, 2, 212, backward_0_212},
-    {reprise_launch, 0, 213, backward_0_213},
-    {reprise_launch, 0, 214, backward_0_214},
-    {reprise_signal, 0, 79, NULL},
-    {reprise_launch, 0, 215, backward_0_215},
-    {reprise_wait, 2, 79, NULL},
-    {reprise_launch, 2, 216, backward_0_216},
-    {reprise_launch, 0, 217, backward_0_217},
-    {reprise_launch, 0, 218, backward_0_218},
-    {reprise_signal, 0, 80, NULL},
-    {reprise_launch, 0, 219, backward_0_219},
-    {reprise_wait, 2, 80, NULL},
-    {reprise_launch, 2, 220, backward_0_220},
-    {reprise_launch, 0, 221, backward_0_221},
-    {reprise_launch, 0, 222, backward_0_222},
-    {reprise_signal, 0, 82, NULL},
-    {reprise_wait, 0, 81, NULL},
-    {reprise_launch, 0, 223, backward_0_223},
-    {reprise_wait, 2, 82, NULL},
-    {reprise_launch, 2, 224, backward_0_224},
-    {reprise_launch, 0, 225, backward_0_225},
-    {reprise_launch, 0, 226, backward_0_226},
-    {reprise_signal, 0, 83, NULL},
-    {reprise_launch, 0, 227, backward_0_227},
-    {reprise_signal, 0, 84, NULL},
-    {reprise_wait, 2, 83, NULL},
-    {reprise_launch, 2, 228, backward_0_228},
-    {reprise_launch, 0, 229, backward_0_229},
-    {reprise_signal, 0, 86, NULL},
-    {reprise_wait, 2, 84, NULL},
-    {reprise_launch, 2, 230, backward_0_230},
-    {reprise_launch, 2, 231, backward_0_231},
-    {reprise_signal, 2, 85, NULL},
-    {reprise_launch, 2, 232, backward_0_232},
-    {reprise_wait, 0, 85, NULL},
-    {reprise_launch, 0, 233, backward_0_233},
-    {reprise_launch, 2, 234, backward_0_234},
-    {reprise_launch, 2, 235, backward_0_235},
-    {reprise_signal, 2, 87, NULL},
-    {reprise_wait, 2, 86, NULL},
-    {reprise_launch, 2, 236, backward_0_236},
-    {reprise_wait, 0, 87, NULL},
-    {reprise_launch, 0, 237, backward_0_237},
+    {reprise_launch, 1, 199, backward_0_199},
+    {reprise_launch, 1, 200, backward_0_200},
+    {reprise_wait, 8, 76, NULL},
+    {reprise_launch, 8, 201, backward_0_201},
+    {reprise_launch, 1, 202, backward_0_202},
+    {reprise_signal, 1, 78, NULL},
+    {reprise_wait, 1, 77, NULL},
+    {reprise_launch, 1, 203, backward_0_203},
+    {reprise_launch, 1, 204, backward_0_204},
+    {reprise_wait, 8, 78, NULL},
+    {reprise_launch, 8, 205, backward_0_205},
+    {reprise_wait, 2, 75, NULL},
+    {reprise_launch, 2, 206, backward_0_206},
+    {reprise_launch, 2, 207, backward_0_207},
+    {reprise_signal, 2, 79, NULL},
+    {reprise_launch, 2, 208, backward_0_208},
+    {reprise_signal, 2, 80, NULL},
+    {reprise_wait, 9, 79, NULL},
+    {reprise_launch, 9, 209, backward_0_209},
+    {reprise_launch, 1, 210, backward_0_210},
+    {reprise_signal, 1, 81, NULL},
+    {reprise_wait, 1, 80, NULL},
+    {reprise_launch, 1, 211, backward_0_211},
+    {reprise_wait, 8, 81, NULL},
+    {reprise_launch, 8, 212, backward_0_212},
+    {reprise_launch, 1, 213, backward_0_213},
+    {reprise_launch, 1, 214, backward_0_214},
+    {reprise_signal, 1, 82, NULL},
+    {reprise_launch, 1, 215, backward_0_215},
+    {reprise_launch, 1, 216, backward_0_216},
+    {reprise_wait, 8, 82, NULL},
+    {reprise_launch, 8, 217, backward_0_217},
+    {reprise_launch, 1, 218, backward_0_218},
+    {reprise_signal, 1, 83, NULL},
+    {reprise_launch, 1, 219, backward_0_219},
+    {reprise_launch, 1, 220, backward_0_220},
+    {reprise_wait, 8, 83, NULL},
+    {reprise_launch, 8, 221, backward_0_221},
+    {reprise_launch, 1, 222, backward_0_222},
+    {reprise_signal, 1, 86, NULL},
     {reprise_wait, 1, 84, NULL},
-    {reprise_launch, 1, 238, backward_0_238},
-    {reprise_launch, 1, 239, backward_0_239},
+    {reprise_wait, 1, 85, NULL},
+    {reprise_launch, 1, 223, backward_0_223},
+    {reprise_wait, 8, 86, NULL},
+    {reprise_launch, 8, 224, backward_0_224},
+    {reprise_launch, 1, 225, backward_0_225},
+    {reprise_launch, 1, 226, backward_0_226},
+    {reprise_signal, 1, 87, NULL},
+    {reprise_launch, 1, 227, backward_0_227},
     {reprise_signal, 1, 88, NULL},
-    {reprise_launch, 1, 240, backward_0_240},
-    {reprise_signal, 1, 89, NULL},
-    {reprise_wait, 3, 88, NULL},
-    {reprise_launch, 3, 241, backward_0_241},
-    {reprise_launch, 2, 242, backward_0_242},
-    {reprise_launch, 2, 243, backward_0_243},
-    {reprise_signal, 2, 90, NULL},
+    {reprise_wait, 8, 87, NULL},
+    {reprise_launch, 8, 228, backward_0_228},
+    {reprise_launch, 1, 229, backward_0_229},
+    {reprise_signal, 1, 91, NULL},
+    {reprise_wait, 2, 88, NULL},
+    {reprise_launch, 2, 230, backward_0_230},
     {reprise_wait, 2, 89, NULL},
+    {reprise_launch, 2, 231, backward_0_231},
+    {reprise_signal, 2, 90, NULL},
+    {reprise_launch, 2, 232, backward_0_232},
+    {reprise_launch, 2, 233, backward_0_233},
+    {reprise_wait, 8, 90, NULL},
+    {reprise_launch, 8, 234, backward_0_234},
+    {reprise_launch, 2, 235, backward_0_235},
+    {reprise_signal, 2, 92, NULL},
+    {reprise_wait, 2, 91, NULL},
+    {reprise_launch, 2, 236, backward_0_236},
+    {reprise_launch, 2, 237, backward_0_237},
+    {reprise_wait, 8, 92, NULL},
+    {reprise_launch, 8, 238, backward_0_238},
+    {reprise_wait, 0, 88, NULL},
+    {reprise_launch, 0, 239, backward_0_239},
+    {reprise_wait, 0, 89, NULL},
+    {reprise_launch, 0, 240, backward_0_240},
+    {reprise_signal, 0, 93, NULL},
+    {reprise_launch, 0, 241, backward_0_241},
+    {reprise_signal, 0, 94, NULL},
+    {reprise_wait, 9, 93, NULL},
+    {reprise_launch, 9, 242, backward_0_242},
+    {reprise_launch, 2, 243, backward_0_243},
+    {reprise_signal, 2, 95, NULL},
+    {reprise_wait, 2, 94, NULL},
     {reprise_launch, 2, 244, backward_0_244},
-    {reprise_wait, 0, 90, NULL},
-    {reprise_launch, 0, 245, backward_0_245},
+    {reprise_wait, 8, 95, NULL},
+    {reprise_launch, 8, 245, backward_0_245},
     {reprise_launch, 2, 246, backward_0_246},
     {reprise_launch, 2, 247, backward_0_247},
-    {reprise_signal, 2, 91, NULL},
-    {reprise_launch, 2, 248, backward_0_248},
-    {reprise_wait, 0, 91, NULL},
-    {reprise_launch, 0, 249, backward_0_249},
-    {reprise_launch, 2, 250, backward_0_250},
-    {reprise_launch, 2, 251, backward_0_251},
-    {reprise_signal, 2, 92, NULL},
-    {reprise_launch, 2, 252, backward_0_252},
-    {reprise_wait, 0, 92, NULL},
-    {reprise_launch, 0, 253, backward_0_253},
-    {reprise_launch, 2, 254, backward_0_254},
-    {reprise_launch, 2, 255, backward_0_255},
-    {reprise_signal, 2, 93, NULL},
-    {reprise_launch, 2, 256, backward_0_256},
-    {reprise_signal, 2, 94, NULL},
-    {reprise_wait, 0, 93, NULL},
-    {reprise_launch, 0, 257, backward_0_257},
-    {reprise_launch, 2, 258, backward_0_258},
     {reprise_signal, 2, 96, NULL},
-    {reprise_wait, 0, 94, NULL},
+    {reprise_launch, 2, 248, backward_0_248},
+    {reprise_launch, 2, 249, backward_0_249},
+    {reprise_wait, 8, 96, NULL},
+    {reprise_launch, 8, 250, backward_0_250},
+    {reprise_wait, 2, 97, NULL},
+    {reprise_launch, 2, 251, backward_0_251},
+    {reprise_signal, 2, 98, NULL},
+    {reprise_launch, 2, 252, backward_0_252},
+    {reprise_launch, 2, 253, backward_0_253},
+    {reprise_wait, 8, 98, NULL},
+    {reprise_launch, 8, 254, backward_0_254},
+    {reprise_launch, 2, 255, backward_0_255},
+    {reprise_signal, 2, 99, NULL},
+    {reprise_launch, 2, 256, backward_0_256},
+    {reprise_signal, 2, 100, NULL},
+    {reprise_wait, 8, 99, NULL},
+    {reprise_launch, 8, 257, backward_0_257},
+    {reprise_launch, 2, 258, backward_0_258},
+    {reprise_signal, 2, 102, NULL},
+    {reprise_wait, 0, 100, NULL},
     {reprise_launch, 0, 259, backward_0_259},
     {reprise_launch, 0, 260, backward_0_260},
-    {reprise_signal, 0, 95, NULL},
+    {reprise_signal, 0, 101, NULL},
     {reprise_launch, 0, 261, backward_0_261},
-    {reprise_wait, 2, 95, NULL},
-    {reprise_launch, 2, 262, backward_0_262},
-    {reprise_launch, 0, 263, backward_0_263},
+    {reprise_launch, 0, 262, backward_0_262},
+    {reprise_wait, 8, 101, NULL},
+    {reprise_launch, 8, 263, backward_0_263},
     {reprise_launch, 0, 264, backward_0_264},
-    {reprise_signal, 0, 97, NULL},
-    {reprise_wait, 0, 96, NULL},
+    {reprise_signal, 0, 103, NULL},
+    {reprise_wait, 0, 102, NULL},
     {reprise_launch, 0, 265, backward_0_265},
-    {reprise_wait, 2, 97, NULL},
-    {reprise_launch, 2, 266, backward_0_266},
+    {reprise_wait, 8, 103, NULL},
+    {reprise_launch, 8, 266, backward_0_266},
     {reprise_launch, 0, 267, backward_0_267},
     {reprise_launch, 0, 268, backward_0_268},
-    {reprise_signal, 0, 98, NULL},
+    {reprise_signal, 0, 104, NULL},
     {reprise_launch, 0, 269, backward_0_269},
-    {reprise_wait, 2, 98, NULL},
-    {reprise_launch, 2, 270, backward_0_270},
-    {reprise_launch, 0, 271, backward_0_271},
+    {reprise_launch, 0, 270, backward_0_270},
+    {reprise_wait, 8, 104, NULL},
+    {reprise_launch, 8, 271, backward_0_271},
     {reprise_launch, 0, 272, backward_0_272},
-    {reprise_signal, 0, 99, NULL},
+    {reprise_signal, 0, 105, NULL},
     {reprise_launch, 0, 273, backward_0_273},
-    {reprise_wait, 2, 99, NULL},
-    {reprise_launch, 2, 274, backward_0_274},
-    {reprise_launch, 0, 275, backward_0_275},
+    {reprise_launch, 0, 274, backward_0_274},
+    {reprise_wait, 8, 105, NULL},
+    {reprise_launch, 8, 275, backward_0_275},
     {reprise_launch, 0, 276, backward_0_276},
-    {reprise_signal, 0, 100, NULL},
+    {reprise_signal, 0, 106, NULL},
     {reprise_launch, 0, 277, backward_0_277},
-    {reprise_signal, 0, 101, NULL},
-    {reprise_wait, 2, 100, NULL},
-    {reprise_launch, 2, 278, backward_0_278},
+    {reprise_signal, 0, 107, NULL},
+    {reprise_wait, 8, 106, NULL},
+    {reprise_launch, 8, 278, backward_0_278},
     {reprise_launch, 0, 279, backward_0_279},
-    {reprise_signal, 0, 103, NULL},
-    {reprise_wait, 2, 101, NULL},
+    {reprise_signal, 0, 109, NULL},
+    {reprise_wait, 2, 107, NULL},
     {reprise_launch, 2, 280, backward_0_280},
     {reprise_launch, 2, 281, backward_0_281},
-    {reprise_signal, 2, 102, NULL},
+    {reprise_signal, 2, 108, NULL},
     {reprise_launch, 2, 282, backward_0_282},
-    {reprise_wait, 0, 102, NULL},
-    {reprise_launch, 0, 283, backward_0_283},
-    {reprise_launch, 2, 284, backward_0_284},
+    {reprise_launch, 2, 283, backward_0_283},
+    {reprise_wait, 8, 108, NULL},
+    {reprise_launch, 8, 284, backward_0_284},
     {reprise_launch, 2, 285, backward_0_285},
-    {reprise_signal, 2, 104, NULL},
-    {reprise_wait, 2, 103, NULL},
+    {reprise_signal, 2, 110, NULL},
+    {reprise_wait, 2, 109, NULL},
     {reprise_launch, 2, 286, backward_0_286},
-    {reprise_wait, 0, 104, NULL},
-    {reprise_launch, 0, 287, backward_0_287},
+    {reprise_wait, 8, 110, NULL},
+    {reprise_launch, 8, 287, backward_0_287},
     {reprise_launch, 2, 288, backward_0_288},
     {reprise_launch, 2, 289, backward_0_289},
-    {reprise_signal, 2, 105, NULL},
+    {reprise_signal, 2, 111, NULL},
     {reprise_launch, 2, 290, backward_0_290},
-    {reprise_wait, 0, 105, NULL},
-    {reprise_launch, 0, 291, backward_0_291},
-    {reprise_launch, 2, 292, backward_0_292},
+    {reprise_launch, 2, 291, backward_0_291},
+    {reprise_wait, 8, 111, NULL},
+    {reprise_launch, 8, 292, backward_0_292},
     {reprise_launch, 2, 293, backward_0_293},
-    {reprise_signal, 2, 106, NULL},
+    {reprise_signal, 2, 112, NULL},
     {reprise_launch, 2, 294, backward_0_294},
-    {reprise_wait, 0, 106, NULL},
-    {reprise_launch, 0, 295, backward_0_295},
-    {reprise_launch, 2, 296, backward_0_296},
+    {reprise_launch, 2, 295, backward_0_295},
+    {reprise_wait, 8, 112, NULL},
+    {reprise_launch, 8, 296, backward_0_296},
     {reprise_launch, 2, 297, backward_0_297},
-    {reprise_signal, 2, 107, NULL},
+    {reprise_signal, 2, 113, NULL},
     {reprise_launch, 2, 298, backward_0_298},
-    {reprise_wait, 0, 107, NULL},
-    {reprise_launch, 0, 299, backward_0_299},
-    {reprise_join, 4, 0, NULL},
+    {reprise_wait, 8, 113, NULL},
+    {reprise_launch, 8, 299, backward_0_299},
+    {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 249, 215},
     {steps_forward_evaluation, 379, 215},
-    {steps_backward_0, 525, 407},
+    {steps_backward_0, 538, 344},
 };
-
-static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
-  int64_t bytes = 0;
-  (void)n, (void)h, (void)w;
-  switch (lane) {
-  case 0:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 16, 2) * ceiling(w / 16, 2), 64), 128) * 4 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 4, 2) * ceiling(w / 4, 2), 128), 128) * 4 * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 176) * 2304);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1536);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 96);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 4, 128), 512) * 1 * 96);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 1 * 768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640) * 4608);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281) * 2304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 113) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341) * 49152);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 455) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418) * 864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365) * 12288);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730) * 6144);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 256);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 128);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 1056), 512) * 1 * 192);
-    break;
-  case 1:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 32, 4) * (w / 32), 8), 512) * 768);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 384);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512) * 128);
-    break;
-  case 2:
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 256);
-    bytes = larger(bytes, smaller(ceiling(n * ceiling(h / 8, 2) * ceiling(w / 8, 2), 128), 128) * 4 * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 512) * 1 * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 64);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1 * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 512) * 1024);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 113) * 147456);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 176), 455) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 56) * 294912);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 2048), 528), 512) * 64);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461) * 3072);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 1024), 528), 512) * 128);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 512) * 512);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 512), 528), 512) * 256);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 176), 455) * 36864);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024) * 16384);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 4096);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 128);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 1056), 512) * 1 * 256);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 2, 16) * ceiling(w / 2, 32), 264), 128) * 4 * 64);
-    bytes = larger(bytes, smaller(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 1056), 512) * 1 * 256);
-    break;
-  case 3:
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
-    bytes = larger(bytes, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
-    break;
-  case 4:
-    break;
-  case 5:
-    break;
-  case 6:
-    break;
-  case 7:
-    break;
-  default:
-    break;
-  }
-  return bytes;
-}
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
@@ -10203,14 +10479,15 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_pose_1597ca7a_features_stage = {
     .format = reprise_context_format,
-    .plan = "2b858627c4f0488780dae065f9ff20fe5c8353a3e3b44aab7f792e38c567feda",
+    .plan = "7219dd5d6285e51a059791e2330abff877b595b864a55b13280437f8207f735c",
     .storages = 994,
     .kernels = kernel_end,
-    .lanes = 8,
-    .events = 108,
+    .lanes = 10,
+    .events = 114,
     .programs = 3,
     .packed = 556544,
     .kernel_name = kernel_names,
+    .kernel_shared = kernel_shared,
     .program = programs,
     .scratch_bytes = scratch_bytes,
     .needs_wide = needs_wide,

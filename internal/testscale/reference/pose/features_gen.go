@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "2b858627c4f0488780dae065f9ff20fe5c8353a3e3b44aab7f792e38c567feda"
+const FeaturesDigest = "7219dd5d6285e51a059791e2330abff877b595b864a55b13280437f8207f735c"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "a80a317ffaf191855c77671dd3648b19ecc8fafccc20f14a0ccf166d5845fcaa"
+const FeaturesKernels = "95849bc036dedbd4c9aed08ccf7fec8389b9dd620908e9aa53d62e0eeb238d68"
 
 //go:embed features_plan.json
 var planFeatures []byte

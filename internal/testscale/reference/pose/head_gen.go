@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // HeadDigest is the SHA-256 of the plan of stage head.
-const HeadDigest = "257416d860d7b6ac50b45e808d57b9613f2e01345f6129e4afe9349b82a2d904"
+const HeadDigest = "fe6bba822997cac7f86e67c632e4ccafd205a077cb905c72b53d40a94198a02a"
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "18e27ab5b5e67e7ee280cc90abb051d4d569742fb4118496f117c883b64d4c76"
+const HeadKernels = "0bb7fa404b2357d733d1924f6bd1e4fc2a697e16057e192da0bc9d4c1d42e50b"
 
 //go:embed head_plan.json
 var planHead []byte
