@@ -13,6 +13,7 @@ import (
 	"github.com/nlpodyssey/safetensors"
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-ml/reprise/internal/fuzz/allocation"
 	"github.com/reprise-ml/reprise/internal/optim"
 )
 
@@ -247,7 +248,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(header(`{}`, 0))
 	f.Add(header(`{"__metadata__":{"format":"reprise-checkpoint","state":"{\"version\":2}"}}`, 3))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := Decode(data)
+		var s *State
+		var err error
+		allocation.AtMost(t, allocation.PerByte, len(data), func() { s, err = Decode(data) })
 		if err != nil {
 			return
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/internal/fuzz/allocation"
 )
 
 // load resolves a file of the given text, or none, and command-line arguments.
@@ -288,6 +290,6 @@ func FuzzReadFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		path := filepath.Join(t.TempDir(), "fuzz.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		_, _ = readFile(path) // must return
+		allocation.AtMost(t, allocation.PerByte, len(text), func() { _, _ = readFile(path) }) // must return
 	})
 }

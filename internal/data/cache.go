@@ -86,7 +86,7 @@ func openCache(directory, name string) (*cache, error) {
 // fits reports whether the entry's pixels lie inside a segment.
 func (e *cacheEntry) fits(s *segment) bool {
 	return e.Width > 0 && e.Height > 0 && int64(e.Width)*int64(e.Height) <= mostPixels &&
-		e.Offset >= 0 && e.Offset+e.length() <= int64(len(s.pixels))
+		e.Offset >= 0 && e.Offset <= int64(len(s.pixels))-e.length()
 }
 
 // add makes sure that an image is in the cache and gives its size in pixels.

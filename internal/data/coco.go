@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -103,7 +104,7 @@ func (r *cocoReader) read() error {
 		entry.checkOutlines()
 		r.order = append(r.order, entry)
 	}
-	slices.SortFunc(r.order, func(a, b *cocoEntry) int { return int(a.record.ID - b.record.ID) })
+	slices.SortFunc(r.order, func(a, b *cocoEntry) int { return cmp.Compare(a.record.ID, b.record.ID) })
 	if len(r.order) == 0 {
 		return faultsOrNil([]Fault{{File: r.paths.annotations, Problem: "no images", Remedy: "give a COCO annotation file with the list images"}})
 	}

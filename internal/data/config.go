@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -50,9 +51,17 @@ type splitEntry struct {
 // train, val and test as a directory, a .txt list of images or a list of either
 // (data and evaluation specification, section 2.3). Faults carry file and line.
 func readYOLOConfig(file string) (*Config, error) {
-	text, err := os.ReadFile(file)
+	opened, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("data.yaml: %w; give the path of a data set's yaml file", err)
+	}
+	defer opened.Close()
+	text, err := io.ReadAll(io.LimitReader(opened, mostConfigBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("data.yaml: %w; give the path of a data set's yaml file", err)
+	}
+	if len(text) > mostConfigBytes {
+		return nil, faultsOrNil([]Fault{{File: file, Problem: fmt.Sprintf("larger than %d bytes", mostConfigBytes), Remedy: "give the path of a data set's yaml file"}})
 	}
 	return parseConfig(file, text)
 }
@@ -81,6 +90,9 @@ func parseConfig(file string, text []byte) (*Config, error) {
 // left out, as if the key were not there.
 func topLevel(file string, text []byte) (map[string]ast.Node, *Fault) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if line := tooDeep(string(text)); line > 0 {
+		return nil, &Fault{File: file, Line: line, Problem: fmt.Sprintf("nested more than %d deep", deepestConfig), Remedy: "write the keys names, train and val"}
+	}
 	parsed, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		fault := &Fault{File: file, Problem: err.Error(), Remedy: "correct the yaml syntax"}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/internal/fuzz/allocation"
 )
 
 // The untidy file that users have: comments, an empty path, an empty download.
@@ -174,7 +176,9 @@ func FuzzReadConfig(f *testing.F) {
 	f.Add("names: &a [x, *a]\n<<: {nc: 1}\n? [k]\n: v\n")
 	f.Add("names: !!str 3\npath: |\n  .\ntrain: [1, 2.5, null, ~]\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		config, err := parseConfig("data.yaml", []byte(text))
+		var config *Config
+		var err error
+		allocation.AtMost(t, allocation.PerByte, len(text), func() { config, err = parseConfig("data.yaml", []byte(text)) })
 		require.True(t, (err == nil) == (config != nil))
 		if err == nil {
 			require.NotEmpty(t, config.Names)

@@ -55,8 +55,17 @@ const shiftBits = 0x4b400000
 // has to be tiled anyway.
 const mostPixels = 1 << 28
 
-// errTooLarge marks an image of more than mostPixels.
-var errTooLarge = errors.New("image is too large")
+// pixelsPerByte is the most that a byte of an image file can stand for. Deflate
+// gives back at most 1032 bytes for one, of 8 pixels each in a PNG of two colours;
+// a block of 64 pixels takes at least one bit in a JPEG.
+const pixelsPerByte = 8 * 1032
+
+// errTooLarge marks an image of more than mostPixels, errClaim one of more than
+// its file can hold.
+var (
+	errTooLarge = errors.New("image is too large")
+	errClaim    = errors.New("image is cut short")
+)
 
 func decode(file string) (image.Image, error) {
 	opened, err := os.Open(file)
@@ -68,8 +77,8 @@ func decode(file string) (image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if int64(header.Width)*int64(header.Height) > mostPixels {
-		return nil, fmt.Errorf("%w: %dx%d pixels", errTooLarge, header.Width, header.Height)
+	if err := checkClaim(opened, header); err != nil {
+		return nil, err
 	}
 	if _, err := opened.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -78,12 +87,31 @@ func decode(file string) (image.Image, error) {
 	return decoded, err
 }
 
+// checkClaim compares the size in a header with the limit and with what the file
+// can hold.
+func checkClaim(file *os.File, header image.Config) error {
+	pixels := int64(header.Width) * int64(header.Height)
+	if pixels > mostPixels {
+		return fmt.Errorf("%w: %dx%d pixels", errTooLarge, header.Width, header.Height)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if pixels > pixelsPerByte*info.Size() {
+		return fmt.Errorf("%w: its header claims %dx%d pixels in %d bytes", errClaim, header.Width, header.Height, info.Size())
+	}
+	return nil
+}
+
 // imageFault says why decode refused a file.
 func imageFault(file string, err error) Fault {
 	fault := Fault{File: file, Problem: "image cannot be decoded: " + err.Error(), Remedy: "replace it or remove it from the data set"}
 	switch {
 	case errors.Is(err, errCache):
 		fault.Problem, fault.Remedy = err.Error(), "or fit without a cache"
+	case errors.Is(err, errClaim):
+		fault.Problem = err.Error()
 	case errors.Is(err, errTooLarge):
 		fault.Problem, fault.Remedy = err.Error(), "cut it into tiles"
 	case errors.Is(err, fs.ErrNotExist):

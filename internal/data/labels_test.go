@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-ml/reprise/internal/fuzz/allocation"
 	"github.com/reprise-ml/reprise/internal/geometry"
 )
 
@@ -119,15 +120,18 @@ func TestFaultsErrorShowsTenAndCountsTheRest(t *testing.T) {
 }
 
 func FuzzParseLabels(f *testing.F) {
-	f.Add("0 .5 .5 .1 .1\n1 0 0 1 1\n", true)
-	f.Add("0 .1 .1 .5 .1 .5 .3 .1 .3\n", false)
-	f.Add("-1 nan inf 1e400 0x1p-2\n\x00", true)
-	f.Fuzz(func(t *testing.T, text string, boxes bool) {
-		format := OrientedRows
-		if boxes {
-			format = BoxRows
-		}
-		labels, _ := ParseLabels("a.txt", []byte(text), format, 3, 64, 48)
+	formats := []RowFormat{BoxRows, OrientedRows, PolygonRows, KeypointRows(KeypointShape{2, 3}), KeypointRows(KeypointShape{2, 2})}
+	f.Add("0 .5 .5 .1 .1\n1 0 0 1 1\n", uint8(0))
+	f.Add("0 .1 .1 .5 .1 .5 .3 .1 .3\n", uint8(1))
+	f.Add("0 .1 .1 .5 .1 .5 .3\n2 .1 .1 .5 .1 .5 .3 .1 .3 .2 .2\n", uint8(2))
+	f.Add("0 .5 .5 .1 .1 .5 .5 2 .6 .4 0\n", uint8(3))
+	f.Add("0 .5 .5 .1 .1 .5 .5 .6 .4\n", uint8(4))
+	f.Add("-1 nan inf 1e400 0x1p-2\n\x00", uint8(0))
+	f.Fuzz(func(t *testing.T, text string, format uint8) {
+		var labels Labels
+		allocation.AtMost(t, allocation.PerByte, len(text), func() {
+			labels, _ = ParseLabels("a.txt", []byte(text), formats[int(format)%len(formats)], 3, 64, 48)
+		})
 		require.NoError(t, labels.Target.Validate())
 		for _, label := range labels.Target.Labels {
 			require.Less(t, label, 3)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reprise-ml/reprise/gen/emit"
 	"github.com/reprise-ml/reprise/gen/ir"
+	"github.com/reprise-ml/reprise/internal/fuzz/allocation"
 )
 
 // source is the generated package that the readers' targets start from.
@@ -33,7 +34,9 @@ func FuzzDecodePlan(f *testing.F) {
 	seeds(f, "*_plan.json")
 	f.Add([]byte(`{"format":1,"name":"x"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		plan, err := ir.Decode(data)
+		var plan *ir.Stage
+		var err error
+		allocation.AtMost(t, allocation.PerByte, len(data), func() { plan, err = ir.Decode(data) })
 		if err != nil {
 			return
 		}
@@ -55,9 +58,11 @@ func FuzzReadManifest(f *testing.F) {
 	seeds(f, emit.ManifestName)
 	f.Add([]byte("{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m, err := emit.ReadManifest(data)
-		if err == nil {
-			require.Equal(t, emit.Header, m.Generated)
-		}
+		allocation.AtMost(t, allocation.PerByte, len(data), func() {
+			m, err := emit.ReadManifest(data)
+			if err == nil {
+				require.Equal(t, emit.Header, m.Generated)
+			}
+		})
 	})
 }

@@ -5,10 +5,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/internal/fuzz/allocation"
 )
 
 var update = flag.Bool("update", false, "write the reference files of the tests again")
@@ -182,9 +185,35 @@ func FuzzReadTrajectory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "fuzz.json")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
-		trajectory, err := ReadTrajectory(path)
-		if err == nil {
-			trajectory.Setting.Target(0, 0)
+		allocation.AtMost(t, allocation.PerByte, len(data), func() {
+			trajectory, err := ReadTrajectory(path)
+			if err == nil {
+				trajectory.Setting.Target(0, 0)
+			}
+		})
+	})
+}
+
+// FuzzReadCase reads single-pass cases. The samples of a case that is accepted
+// can be taken from tensors of their shapes.
+func FuzzReadCase(f *testing.F) {
+	data, err := os.ReadFile(casePath)
+	require.NoError(f, err)
+	f.Add(data)
+	f.Add([]byte(`{"case":{"task":"obb"},"outputs":{"x":null}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "fuzz.json")
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		var c *Case
+		allocation.AtMost(t, allocation.PerByte, len(data), func() { c, err = ReadCase(path) })
+		if err != nil {
+			require.ErrorContains(t, err, path)
+			return
+		}
+		for _, sample := range c.Gradients {
+			require.Positive(t, sample.Size())
+			require.Len(t, sample.Value, len(sample.Index))
+			require.Less(t, slices.Max(sample.Index), sample.Size())
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/internal/fuzz/allocation"
 )
 
 func example() *Image {
@@ -97,7 +99,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(data)
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		image, err := Decode(data)
+		var image *Image
+		var err error
+		allocation.AtMost(t, allocation.PerByte, len(data), func() { image, err = Decode(data) })
 		if err != nil {
 			return
 		}
