@@ -287,8 +287,8 @@ func FuzzReadFile(f *testing.F) {
 	f.Add("task: obb\noptim:\n  lr: 0.1\n")
 	f.Add("a: &x [1, *x]\n? {b: c}\n: !!int 3\n")
 	f.Add("optim: {lr: 1e-3, <<: {}}\n--- |\n text")
+	path := filepath.Join(f.TempDir(), "fuzz.yaml")
 	f.Fuzz(func(t *testing.T, text string) {
-		path := filepath.Join(t.TempDir(), "fuzz.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		allocation.AtMost(t, allocation.PerByte, len(text), func() { _, _ = readFile(path) }) // must return
 	})

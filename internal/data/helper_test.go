@@ -15,7 +15,7 @@ import (
 )
 
 // writeFile writes text to a path under directory, making the folders on the way.
-func writeFile(t *testing.T, directory, path, text string) string {
+func writeFile(t testing.TB, directory, path, text string) string {
 	t.Helper()
 	file := filepath.Join(directory, filepath.FromSlash(path))
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -37,7 +37,7 @@ func drawing(width, height, seed int) *image.NRGBA {
 }
 
 // writeImage draws an image under directory in the format of the path's ending.
-func writeImage(t *testing.T, directory, path string, width, height, seed int) string {
+func writeImage(t testing.TB, directory, path string, width, height, seed int) string {
 	t.Helper()
 	file := writeFile(t, directory, path, "")
 	opened, err := os.Create(file)

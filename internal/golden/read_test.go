@@ -182,8 +182,8 @@ func FuzzReadTrajectory(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(data)
 	f.Add([]byte(`{"case":{},"steps":[{}]}`))
+	path := filepath.Join(f.TempDir(), "fuzz.json")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "fuzz.json")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
 		allocation.AtMost(t, allocation.PerByte, len(data), func() {
 			trajectory, err := ReadTrajectory(path)
@@ -201,10 +201,11 @@ func FuzzReadCase(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(data)
 	f.Add([]byte(`{"case":{"task":"obb"},"outputs":{"x":null}}`))
+	path := filepath.Join(f.TempDir(), "fuzz.json")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "fuzz.json")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
 		var c *Case
+		var err error
 		allocation.AtMost(t, allocation.PerByte, len(data), func() { c, err = ReadCase(path) })
 		if err != nil {
 			require.ErrorContains(t, err, path)
