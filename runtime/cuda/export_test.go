@@ -10,6 +10,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/runtime/device"
 )
 
@@ -74,4 +75,81 @@ func Foreign(d *Device, body func(synchronize func() error)) error {
 		err = cu.SetCurrentContext(cu.CUContext{})
 	}
 	return errors.Join(err, d.device.ReleasePrimaryCtx())
+}
+
+// Apart makes a call while every storage of a binding, its packed weights and the
+// scratch memory of its lanes lie in allocations of their own, as long as the
+// layout says, so that a kernel that leaves one is found where memory is checked.
+// Content is carried there and, but for the arena, back again.
+func Apart(b device.Binding, call func() error) error {
+	binding := b.(*binding)
+	var pieces []piece
+	move := func() error {
+		for _, p := range binding.pieces() {
+			if err := p.move(binding.stage.device); err != nil {
+				return err
+			}
+			pieces = append(pieces, p)
+		}
+		return nil
+	}
+	back := func() (err error) {
+		for _, p := range pieces {
+			err = errors.Join(err, p.back(binding.stage.device))
+		}
+		return err
+	}
+	err := binding.stage.device.thread.do(move)
+	if err == nil {
+		err = call()
+	}
+	return errors.Join(err, binding.stage.device.thread.do(back))
+}
+
+// piece is memory that kernels know by one address.
+type piece struct {
+	address *uint64 // where the context keeps it
+	bytes   int64
+	keep    bool // its content is needed afterwards
+
+	home, apart cu.DevicePtr
+}
+
+func (b *binding) pieces() []piece {
+	plan, c := b.stage.plan, b.context
+	number := func(address unsafe.Pointer) *uint64 { return (*uint64)(address) }
+	var all []piece
+	storages := unsafe.Slice(c.storage, len(plan.Storages))
+	for i := range storages {
+		id := ir.StorageID(i + 1)
+		_, bytes := b.place(id)
+		all = append(all, piece{address: number(unsafe.Pointer(&storages[i])), bytes: bytes, keep: plan.Storage(id).Space != ir.Arena})
+	}
+	w := b.stage.generated.wrapper()
+	all = append(all, piece{address: number(unsafe.Pointer(&c.packed)), bytes: int64(w.packed) * int64(c.element)})
+	scratch := unsafe.Slice(c.scratch, int(w.lanes))
+	end := uint64(b.block.address) + uint64(b.layout.bytes) - uint64(aligned(b.pixelBytes()))
+	for i := len(scratch) - 1; i >= 0; i-- {
+		p := piece{address: number(unsafe.Pointer(&scratch[i]))}
+		p.bytes, end = int64(end-*p.address), *p.address
+		all = append(all, p)
+	}
+	return slices.DeleteFunc(all, func(p piece) bool { return p.bytes == 0 })
+}
+
+func (p *piece) move(d *Device) (err error) {
+	p.home = cu.DevicePtr(*p.address)
+	if p.apart, err = cu.MemAlloc(p.bytes); err != nil {
+		return err
+	}
+	*p.address = uint64(p.apart)
+	return cu.MemcpyDtoDAsync(p.apart, p.home, p.bytes, d.stream)
+}
+
+func (p *piece) back(d *Device) (err error) {
+	*p.address = uint64(p.home)
+	if p.keep {
+		err = cu.MemcpyDtoDAsync(p.home, p.apart, p.bytes, d.stream)
+	}
+	return errors.Join(err, d.stream.Synchronize(), cu.MemFree(p.apart))
 }
