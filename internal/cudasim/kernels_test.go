@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -243,4 +244,22 @@ func TestLeftAlive(t *testing.T) {
 	require.Zero(t, probe.Close(c))
 	require.Contains(t, cudasim.Reports(), "the context still holds 1 allocations, 1 streams")
 	cudasim.ClearReports()
+}
+
+// A program that returns from main with something alive is reported as well, and
+// ends as it would with a driver.
+func TestLeftAliveAtExit(t *testing.T) {
+	needSimulator(t)
+	program, reports := filepath.Join(t.TempDir(), "left"), filepath.Join(t.TempDir(), "reports")
+	arguments := append(strings.Fields(os.Getenv("CGO_CFLAGS")), "testdata/left.c", "-o", program)
+	arguments = append(append(arguments, strings.Fields(os.Getenv("CGO_LDFLAGS"))...), "-lcuda")
+	out, err := exec.Command("gcc", arguments...).CombinedOutput()
+	require.NoError(t, err, string(out))
+	command := exec.Command(program)
+	command.Env = append(os.Environ(), "CUDASIM_REPORTS="+reports)
+	out, err = command.CombinedOutput()
+	require.NoError(t, err, string(out))
+	found, err := os.ReadFile(reports)
+	require.NoError(t, err)
+	require.Contains(t, string(found), "at exit: context with 100 allocations, 100 streams left alive")
 }

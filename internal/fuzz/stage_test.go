@@ -19,8 +19,8 @@ import (
 
 // FuzzStage takes a random graph through the builder, the passes, the printers
 // and the host back end. What the builder refuses has a message with a place;
-// what it accepts is printed as Go that parses, has gradients that are
-// derivatives, and replays with the native bits.
+// what it accepts is printed as Go that parses and as CUDA and C that compile, has
+// gradients that are derivatives, and replays with the native bits.
 func FuzzStage(f *testing.F) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -43,7 +43,8 @@ func FuzzStage(f *testing.F) {
 	})
 }
 
-// printed prints a plan and reads back what is Go, and the plan itself.
+// printed prints a plan, reads back what is Go, and the plan itself, and has the
+// rest compiled.
 func printed(t *testing.T, plan *ir.Stage) {
 	t.Helper()
 	files, err := emit.Render(emit.Package{Name: "random", Stages: []emit.Stage{{Plan: plan, Definition: "example.com/random"}}})
@@ -61,6 +62,7 @@ func printed(t *testing.T, plan *ir.Stage) {
 			require.Equal(t, plan.Digest, digest)
 		}
 	}
+	compiled(t, plan, files)
 }
 
 // sizes of the runs: two images, one more row of pixels than columns.

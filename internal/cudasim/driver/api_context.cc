@@ -1,6 +1,7 @@
 // Entry points: initialisation, devices, contexts, errors.
 #include "../device/abi.h"
 #include "call.h"
+#include "fault.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -100,6 +101,7 @@ CUresult CUDAAPI cuInit(unsigned flags) {
     if (device_count() == 0)
       return CUDA_ERROR_NO_DEVICE;
     initialised = true;
+    watch_exit();
     return CUDA_SUCCESS;
   });
 }

@@ -142,14 +142,12 @@ size_t cudasim_memory_used(void) {
 }
 }
 
-namespace {
-// Programs that end by returning from main are checked without asking.
-struct AtExit {
-  ~AtExit() {
+void cudasim::watch_exit() {
+  static const int registered = atexit([] {
     char *alive = cudasim_alive();
     if (*alive != 0)
       report(text("at exit: %s left alive", alive));
     free(alive);
-  }
-} at_exit;
-} // namespace
+  });
+  (void)registered;
+}

@@ -12,4 +12,9 @@ void plan_fault(const char *name, long k, int status);
 bool fault_happened();
 long calls_since_plan();
 
+// Reports what is alive when the program returns from main. It is called when the
+// driver is initialised and not by an object of its own: such an object could
+// outlive the tables that it looks into.
+void watch_exit();
+
 } // namespace cudasim
