@@ -196,12 +196,43 @@ func TestEveryCallCanFail(t *testing.T) {
 	require.Equal(t, 2, again.report.Replayed, "a later fit records")
 }
 
+// exhaustible are the calls that take memory of the device or the host.
+var exhaustible = []string{
+	"cuDevicePrimaryCtxRetain", "cuModuleLoadData", "cuMemAlloc", "cuMemHostAlloc", "cuStreamCreate", "cuEventCreate",
+	"cuLaunchKernel", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphUpload", "cuGraphLaunch",
+}
+
+// Whatever call finds no memory, the fit goes on natively and ends with the native
+// run's bytes, or returns an error.
+func TestEveryCallCanRunOutOfMemory(t *testing.T) {
+	needSimulator(t)
+	calls := callsOf(t)
+	reference, err := short.run(openCUDA)
+	require.NoError(t, err)
+	table := tally{}
+	for _, call := range exhaustible {
+		for _, k := range some(calls[call]) {
+			table.add(call, inject(t, reference.digest, cudasim.Fault{Call: call, K: k, Status: outOfMemory}))
+		}
+	}
+	t.Logf("calls without memory, by outcome\n%s", table)
+	_, err = short.run(openCUDA)
+	require.NoError(t, err, "the next fit of the process works")
+}
+
+// trusting are the calls that report what an earlier kernel did wrong.
+var trusting = []string{
+	"cuMemAlloc", "cuMemHostAlloc", "cuStreamCreate", "cuEventCreate", "cuMemsetD8Async", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync",
+	"cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize",
+	"cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphUpload", "cuGraphLaunch", "cuGraphExecDestroy", "cuMemFree",
+}
+
 // An error after which the device cannot be trusted ends the fit.
 func TestStickyErrorEndsTheFit(t *testing.T) {
 	needSimulator(t)
 	calls := callsOf(t)
 	table := tally{}
-	for _, call := range []string{"cuLaunchKernel", "cuGraphLaunch", "cuStreamSynchronize", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuMemcpyDtoHAsync", "cuMemcpyHtoDAsync"} {
+	for _, call := range trusting {
 		for _, k := range some(calls[call]) {
 			outcome := inject(t, "", cudasim.Fault{Call: call, K: k, Status: illegalAddress})
 			assert.Equal(t, "error", outcome, "%s, call %d", call, k)

@@ -31,6 +31,7 @@ image() {
 }
 image internal/testscale/small fp32,fp16,bf16
 image internal/testscale/obb fp32,fp16,bf16
+image internal/testscale/optimizer/obb fp32
 image internal/testscale/reference/obb fp32
 {
   echo '{"Replace": {'
