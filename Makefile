@@ -3,7 +3,7 @@ GO ?= go
 CUDA ?= /usr/local/cuda
 C_FILES = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cc' | grep -v testdata)
 SAMPLES ?= $(REPRISE_SAMPLES)
-.PHONY: demo test test-cuda test-overfit test-samples test-mutation generate check lint bench cuda
+.PHONY: demo test test-cuda test-overfit test-samples test-mutation fuzz generate check lint bench cuda
 
 demo: ## train the test-scale network natively and replayed and compare every byte
 	$(GO) run ./cmd/reprise demo -out demo
@@ -21,7 +21,10 @@ test-samples: ## fits on real images are the same in every way of recording; SAM
 	REPRISE_SAMPLES=$(abspath $(SAMPLES)) $(GO) test -run Samples -v -timeout 3h ./internal/contract
 
 test-mutation: ## take each mechanism away and see its test fail; half an hour of two cores
-	$(GO) test -run TestEveryTestFails -v -timeout 3h ./internal/mutation -mutation
+	$(GO) test -run 'TestEvery.*Fails' -v -timeout 3h ./internal/mutation -mutation
+
+fuzz: ## every fuzz target of all packages, one after another, for FUZZTIME (10m) each
+	internal/fuzz/run.sh
 
 pack-gpu: ## an archive of everything that a machine with a GPU, without Go, tests and measures
 	internal/gputest/pack.sh gpu.tar.xz

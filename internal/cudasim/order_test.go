@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-ml/reprise/internal/cudasim"
 )
 
 var digestLine = regexp.MustCompile(`digest ([0-9a-f]{64})`)
@@ -17,9 +19,12 @@ var digestLine = regexp.MustCompile(`digest ([0-9a-f]{64})`)
 // order is chosen once in a process.
 func TestTrialDigest(t *testing.T) {
 	needSimulator(t)
+	before := cudasim.Calls("cuGraphLaunch")
 	out, err := short.run(openCUDA)
 	require.NoError(t, err)
 	require.Positive(t, out.report.Replayed)
+	// What the fit says of itself is what the driver saw: two passes a step.
+	require.Equal(t, 2*out.report.Replayed, cudasim.Calls("cuGraphLaunch")-before, "launches of recordings")
 	t.Log("digest", out.digest)
 	sound(t)
 }

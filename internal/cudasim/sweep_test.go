@@ -126,19 +126,23 @@ func some(n int) []int {
 	return []int{1, n / 3, 2 * n / 3, n}
 }
 
-// callsOf counts the calls of a fit by entry point.
+// callsOf counts the calls of a fit by entry point, and checks that it makes no
+// call that the sweep does not know of.
 func callsOf(t *testing.T) map[string]int {
 	t.Helper()
 	before := map[string]int{}
 	for _, c := range injected {
 		before[c.call] = cudasim.Calls(c.call)
 	}
+	cudasim.Plan(cudasim.Fault{})
 	_, err := short.run(openCUDA)
 	require.NoError(t, err)
-	calls := map[string]int{}
+	all, known, calls := cudasim.CallsSincePlan(), 0, map[string]int{}
 	for call, n := range before {
 		calls[call] = cudasim.Calls(call) - n
+		known += calls[call]
 	}
+	require.Equal(t, all, known, "calls of a fit that the sweep leaves out")
 	return calls
 }
 

@@ -10,6 +10,8 @@ const (
 	fits    = "./internal/contract"
 	trainer = "./internal/trainer"
 	guards  = "runtime/replay/guard.go"
+
+	sequences = "./internal/fuzz"
 )
 
 // mutations are the rows of contract section 5 in order, then the guards of
@@ -64,6 +66,13 @@ var mutations = []mutation{
 	{"G8 observer", guards, "if len(s.observers)+len(s.fit.observers) == 0 {", "if true {", fits, "TestGuards/pose/G8"},
 	{"G9 evaluation", guards, "if c.evaluation {", "if false {", fits, "TestValidationIsNative"},
 	{"G10 failure", "runtime/replay/fit.go", "	f.failure = what\n", "", fits, "TestGuards/pose/G10"},
+
+	{"G4 in random sequences", guards, "return s.signature.difference(c.signature)", `return ""`, sequences, "FuzzGuards"},
+	{"G5 in random sequences", guards, "return s.retrained }", `return "" }`, sequences, "FuzzGuards"},
+	{"G6 in random sequences", guards, `if s.changed == "" {`, "if true {", sequences, "FuzzGuards"},
+	{"G7 in random sequences", guards, `if s.objective == "" {`, "if true {", sequences, "FuzzGuards"},
+	{"G8 in random sequences", guards, "if len(s.observers)+len(s.fit.observers) == 0 {", "if true {", sequences, "FuzzGuards"},
+	{"G9 in random sequences", guards, "if c.evaluation {", "if false {", sequences, "FuzzGuards"},
 
 	{"strict", guards, "|| !s.fit.settings.Strict {", "|| true {", trainer, "TestStrict"},
 	{"sticky errors end a fit", "runtime/replay/fit.go", "if device.IsSticky(cause) {", "if false {", trainer, "TestSticky"},
