@@ -200,6 +200,9 @@ cudasim_index position(size_t i, const cudasim_index &extent) {
 // The cells of dynamic shared memory that the launch has not asked for belong to
 // no variable.
 void limit_dynamic(Image &image, size_t bytes) {
+  if (bytes == image.dynamic)
+    return;
+  image.dynamic = bytes;
   Cell *cells = image.cells.data() + (reinterpret_cast<uintptr_t>(image.table->dynamic) - image.low) / 4;
   for (size_t i = 0; i < size_t(cudasim_most_dynamic) / 4; i++)
     cells[i] = Cell{i * 4 < bytes ? 0 : no_variable, 0, 0, 0, 0};
