@@ -43,9 +43,14 @@ var onTheSimulator = []simulated{
 	}}, simulator, recordings, "with no barrier between"},
 	{"the bound of an elementwise kernel", []edit{foreign, {
 		kernels,
+		"  if (item >= rows * length)\n    return;\n  const Index row = item / length, inner = item % length;\n  const int64_t *state",
+		"  if (item > rows * length)\n    return;\n  const Index row = item / length, inner = item % length;\n  const int64_t *state",
+	}}, backEnd, "TestKernelsStayInTheirStorages/small/fp32", "past its end"},
+	{"the last elements of an elementwise kernel", []edit{foreign, {
+		kernels,
 		"  if (item >= rows * chunks)\n    return;\n  const Index row = item / chunks, inner = item % chunks * V;\n  float a[V] = {}, b[V] = {}, y[V];\n",
-		"  if (item > rows * chunks)\n    return;\n  const Index row = item / chunks, inner = item % chunks * V;\n  float a[V] = {}, b[V] = {}, y[V];\n",
-	}}, backEnd, "TestKernelsStayInTheirStorages/small", "past its end"},
+		"  if (item + 1 >= rows * chunks)\n    return;\n  const Index row = item / chunks, inner = item % chunks * V;\n  float a[V] = {}, b[V] = {}, y[V];\n",
+	}}, backEnd, "TestKernelsStayInTheirStorages/small/fp32", "not finite"},
 	{"the release of a graph", []edit{{program, "    cuGraphDestroy(graph);\n", "    (void)graph;\n"}}, simulator, recordings, "graphs"},
 	{"no allocation while recording", []edit{{
 		program,
