@@ -198,9 +198,9 @@ cudasim_index position(size_t i, const cudasim_index &extent) {
 }
 
 // The cells of dynamic shared memory that the launch has not asked for belong to
-// no variable.
+// no variable. Most launches ask for none, and the cells stay as they are.
 void limit_dynamic(Image &image, size_t bytes) {
-  if (bytes == image.dynamic)
+  if (bytes == 0 && image.dynamic == 0)
     return;
   image.dynamic = bytes;
   Cell *cells = image.cells.data() + (reinterpret_cast<uintptr_t>(image.table->dynamic) - image.low) / 4;

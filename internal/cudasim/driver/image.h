@@ -27,7 +27,7 @@ struct Image {
   uintptr_t low = 0, high = 0;   // the writable data of the object: its shared memory
   uintptr_t first = 0, last = 0; // all of the object
   std::vector<Cell> cells;
-  size_t dynamic = ~size_t(0); // dynamic shared memory that the cells know, in bytes
+  size_t dynamic = ~size_t(0); // dynamic shared memory of the last launch, in bytes
 
   ~Image();
   const cudasim_kernel *find(const char *name) const;
