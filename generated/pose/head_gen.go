@@ -15,7 +15,7 @@ const HeadDigest = "ace6cca5e2149f5c08d6dcf81fbcca59eb0fa4e70d7bc428e5a538046317
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "2d157b904914cbf7d4fb05725b7ff8cd581f25267a52080ac7f9fd9622268617"
+const HeadKernels = "b79ac7f0e6af0d656e1d09d8cbfbe1528280a72246dd7890944fd555ffe97fc6"
 
 //go:embed head_plan.json
 var planHead []byte

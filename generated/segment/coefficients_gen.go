@@ -15,7 +15,7 @@ const CoefficientsDigest = "b75cc1d48c8e03fdb4b39b3582b0d563574194c19a1f70e9eac1
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "ca843a5f46bc9947e5c14ae87b8cb545acc33a409aa600da2c24918e8886d494"
+const CoefficientsKernels = "d33e7b4b892017c03ad6c2439a9be4a7ff97dde08f2b4eed7b58c379c8b17ba8"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

@@ -15,7 +15,7 @@ const PrototypesDigest = "d2cf547004710f2565556315ab3a77e3041a33d1067930f9f8f366
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "ac8ebc859ca69c0b872f379d8764bfb05ec7cef1f0ce48ffc4c3e7dd920d2ecb"
+const PrototypesKernels = "0499f28aad3d04994a2b637fb8227dbd468f236eec4fad2c40b7a79e42bda48f"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

@@ -15,7 +15,7 @@ const SemanticDigest = "117e265c8f108794834f19ba314ec70274f0fe5f7f4f0a79cc1d4195
 
 // SemanticKernels is the SHA-256 of the CUDA and C text of stage semantic, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const SemanticKernels = "ad7890f5913534574a391c8e585d071cdf0352475f047df477f08db5c02984df"
+const SemanticKernels = "8db305c49754248dd6a5e0cfc04e3aaaca4a2f637f178dc916a4f4e4864b0e0f"
 
 //go:embed semantic_plan.json
 var planSemantic []byte

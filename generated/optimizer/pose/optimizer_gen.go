@@ -15,7 +15,7 @@ const OptimizerDigest = "e13db9cd8606d58b91a8c9b0248b579970f95e9e43cea290e1e031e
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "67ea6ba088f0fece9f5d34af0446f9c9d1a11b9cdffe355606f9fad4de4afd92"
+const OptimizerKernels = "94891711b7fd1999f57411c687bc06764c90a0d57e49fff864c9887b4b3a4e6b"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -15,7 +15,7 @@ const OptimizerDigest = "931966712bd8a842d64aeee2dabe3ca8ef1adaba04c378dc0b103e3
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "bb458e7a66f2d9fed6a126fc32330ed2dc18339f67e487d1a1604c59a782a791"
+const OptimizerKernels = "7178f2df2e302bd3957b795df248d460080540bc0c2917bd34635cc206845aca"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

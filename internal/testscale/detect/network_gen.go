@@ -15,7 +15,7 @@ const Digest = "c77e91c56977b16772457043fec7c857e55f24076ca47212dc7f2b12a79e22b6
 
 // Kernels is the SHA-256 of the CUDA and C text of stage network, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const Kernels = "3108ad91e515ce0ccbf02e0841d66b0a2c45f0680356efd4f6ccf8008f68a0c2"
+const Kernels = "f26dead38c69ef65f922dd5e5f80f0b8bdb1a910c18147a6c98648a452e749fc"
 
 //go:embed network_plan.json
 var planNetwork []byte

@@ -15,7 +15,7 @@ const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c2831
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "97ef1d47ef206c5f5d250df570e7a17409e5d7937abc1f8c5e3dbebcaf4319c7"
+const FeaturesKernels = "1b8d65a2085f8d82bec6e703f740f63ce6a37495db618910eace91b49ab8f20a"
 
 //go:embed features_plan.json
 var planFeatures []byte

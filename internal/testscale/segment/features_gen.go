@@ -15,7 +15,7 @@ const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c2831
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "c76c65e039d3d9f06d4167bb934e90c9bb9f9864c10c48e1f216ff1ab45ed1ff"
+const FeaturesKernels = "808a43ead23edc23c9f4ebabc4c7067b4934bb37182c39fd433a388f2df91227"
 
 //go:embed features_plan.json
 var planFeatures []byte

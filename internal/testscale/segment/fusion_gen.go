@@ -15,7 +15,7 @@ const FusionDigest = "6b9a244efa2af88aacc45411a32358a18cdc11afca7453feafa7972a4c
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "6a9110121d22655a095a6b1ae972bf7bb1f40ba88a6590788b9f118f03606c9c"
+const FusionKernels = "be92c90dacdad6abb5a3039180d67d0b2d80cd6457ab85a6e889da2a8d85fa86"
 
 //go:embed fusion_plan.json
 var planFusion []byte

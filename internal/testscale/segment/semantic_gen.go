@@ -15,7 +15,7 @@ const SemanticDigest = "ce8da2b8a37296a2faa68af432794530bc846895ba936b3efe5bf5c9
 
 // SemanticKernels is the SHA-256 of the CUDA and C text of stage semantic, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const SemanticKernels = "8716066abf202c117889886ed019d197e4359784617432111e394d63973cebe7"
+const SemanticKernels = "a874acbaff93d1877273aae0c81c4a6bf5ce3af43a11211cde1d023f98986319"
 
 //go:embed semantic_plan.json
 var planSemantic []byte

@@ -15,7 +15,7 @@ const OptimizerDigest = "41246ceb215ac03c1dbfaf2ec24642d69404bba16b10c5e9740a2e5
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "a702a40b4b18f05c22f7de0b51c2aa591896b9177e2155575f9c7b8349532c7f"
+const OptimizerKernels = "6fac9fcfd7bf8e3ae1cadf1d182dfe92f318a353dafdc118cc05f959bcba9a8e"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

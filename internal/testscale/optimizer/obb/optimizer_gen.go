@@ -15,7 +15,7 @@ const OptimizerDigest = "67a7940647caed08c579b33cb4212b6e447eaf52379a8b9b8712107
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "831e29c09481867acc8309a7b895ba768f03887a839013ff07b6510b9155dbba"
+const OptimizerKernels = "92e5b2304df4c04084e1797f382f0c805e1f36578b636fe5a4cf73116f8f539b"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

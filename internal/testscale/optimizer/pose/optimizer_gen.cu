@@ -2384,19 +2384,19 @@ using namespace reprise;
 
 #if defined(REPRISE_FP32)
 using element = float;
-constexpr bool tf32 = false;
+[[maybe_unused]] constexpr bool tf32 = false;
 #define REPRISE_PRECISION(name) name##_fp32
 #elif defined(REPRISE_TF32)
 using element = float;
-constexpr bool tf32 = true;
+[[maybe_unused]] constexpr bool tf32 = true;
 #define REPRISE_PRECISION(name) name##_tf32
 #elif defined(REPRISE_FP16)
 using element = fp16;
-constexpr bool tf32 = false;
+[[maybe_unused]] constexpr bool tf32 = false;
 #define REPRISE_PRECISION(name) name##_fp16
 #elif defined(REPRISE_BF16)
 using element = bf16;
-constexpr bool tf32 = false;
+[[maybe_unused]] constexpr bool tf32 = false;
 #define REPRISE_PRECISION(name) name##_bf16
 #else
 #error "define REPRISE_FP32, REPRISE_TF32, REPRISE_FP16 or REPRISE_BF16"

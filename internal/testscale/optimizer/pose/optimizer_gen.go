@@ -15,7 +15,7 @@ const OptimizerDigest = "e651a3c826fe5ab4a47cb2bdbefbf8a56c03601e1f181774a15703f
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "479cdac223ef031cd5c9d6be2f1d3876afd86266b14efec40fa84ea5a65f4cfb"
+const OptimizerKernels = "bcca44198eef9c3a2ff837889ffec8dc787f3e050cd50db5fc6504e9c84ec0c1"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -165,8 +165,8 @@ enum {
   k_combination_3_0x3f850581u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e = 10,
   k_combination_3_0x4019999au_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e = 11,
   k_combination_3_0x402ff88du_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e = 12,
-  k_combination_3_0x4095f4f0u_0x3f800000u_0x3f800000u_y_y_y_n_1_4_e_e_e_e_e = 13,
-  k_combination_3_0x4095f4f0u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e = 14,
+  k_combination_3_0x409f7cb8u_0x3f800000u_0x3f800000u_y_y_y_n_1_4_e_e_e_e_e = 13,
+  k_combination_3_0x409f7cb8u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e = 14,
   k_elementwise_copy_operation_y_1_1_e_e_e = 15,
   k_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s = 16,
   k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s = 17,
@@ -208,8 +208,8 @@ static const char *const kernel_names[] = {
     "reprise_small_e307c728_optimizer_combination_3_0x3f850581u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e",
     "reprise_small_e307c728_optimizer_combination_3_0x4019999au_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e",
     "reprise_small_e307c728_optimizer_combination_3_0x402ff88du_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e",
-    "reprise_small_e307c728_optimizer_combination_3_0x4095f4f0u_0x3f800000u_0x3f800000u_y_y_y_n_1_4_e_e_e_e_e",
-    "reprise_small_e307c728_optimizer_combination_3_0x4095f4f0u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e",
+    "reprise_small_e307c728_optimizer_combination_3_0x409f7cb8u_0x3f800000u_0x3f800000u_y_y_y_n_1_4_e_e_e_e_e",
+    "reprise_small_e307c728_optimizer_combination_3_0x409f7cb8u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e",
     "reprise_small_e307c728_optimizer_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_small_e307c728_optimizer_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s",
     "reprise_small_e307c728_optimizer_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s",
@@ -311,16 +311,16 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, ceiling(432, 4096) * 1 * 4);
     break;
   case 4:
-    bytes = larger(bytes, ceiling(4392, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(4968, 4096) * 1 * 4);
     break;
   case 5:
     bytes = larger(bytes, ceiling(3024, 4096) * 1 * 4);
     break;
   case 6:
-    bytes = larger(bytes, ceiling(6588, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(7452, 4096) * 1 * 4);
     break;
   case 7:
-    bytes = larger(bytes, ceiling(4536, 4096) * 1 * 4);
+    bytes = larger(bytes, ceiling(6048, 4096) * 1 * 4);
     break;
   default:
     break;
@@ -1083,59 +1083,59 @@ static CUresult forward_57(context *c, int lane) {
   return r;
 }
 
-// linear_combination 8x549.linear_combination
+// linear_combination 8x621.linear_combination
 static CUresult forward_58(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 35, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4392}, .x[0] = {at(c, 11, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 0, e, 0), .x[1] = {at(c, 10, e, 0), {0, 0, 0, 1}}};
-    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_8_e_e_e_e_s, lane, ceiling(ceiling(1 * 4392, 8), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 35, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4968}, .x[0] = {at(c, 11, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 0, e, 0), .x[1] = {at(c, 10, e, 0), {0, 0, 0, 1}}};
+    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_8_e_e_e_e_s, lane, ceiling(ceiling(1 * 4968, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// linear_combination 8x549.linear_combination.2
+// linear_combination 8x621.linear_combination.2
 static CUresult forward_59(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 83, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4392}, .x[0] = {at(c, 10, e, 0), {0, 0, 0, 1}}, .x[1] = {at(c, 35, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 0, e, 0)};
-    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_8_e_e_e_e_s, lane, ceiling(ceiling(1 * 4392, 8), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 83, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4968}, .x[0] = {at(c, 10, e, 0), {0, 0, 0, 1}}, .x[1] = {at(c, 35, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 0, e, 0)};
+    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_8_e_e_e_e_s, lane, ceiling(ceiling(1 * 4968, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// normalize_matrices 8x549.normalize_matrices
+// normalize_matrices 8x621.normalize_matrices
 static CUresult forward_60(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 83, e, 0), {0, 4392, 549, 1}}, .y = {at(c, 84, e, 0), {0, 4392, 549, 1}}, .extent = {1, 1, 8, 549}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(4392, 4096))};
-    r = launch(c, k_matrix_norm_partial_4096_e, lane, ceiling(4392, 4096), 1, 1, 128, &a);
+    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 83, e, 0), {0, 4968, 621, 1}}, .y = {at(c, 84, e, 0), {0, 4968, 621, 1}}, .extent = {1, 1, 8, 621}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(4968, 4096))};
+    r = launch(c, k_matrix_norm_partial_4096_e, lane, ceiling(4968, 4096), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 83, e, 0), {0, 4392, 549, 1}}, .y = {at(c, 84, e, 0), {0, 4392, 549, 1}}, .extent = {1, 1, 8, 549}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(4392, 4096))};
-    r = launch(c, k_matrix_normalize_4096_0x33d6bf95u_e_e, lane, ceiling(4392, 4096), 1, 1, 128, &a);
+    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 83, e, 0), {0, 4968, 621, 1}}, .y = {at(c, 84, e, 0), {0, 4968, 621, 1}}, .extent = {1, 1, 8, 621}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(4968, 4096))};
+    r = launch(c, k_matrix_normalize_4096_0x33d6bf95u_e_e, lane, ceiling(4968, 4096), 1, 1, 128, &a);
   }
   return r;
 }
 
-// matmul 8x549.matmul
+// matmul 8x621.matmul
 static CUresult forward_61(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 84, e, 0), {0, 0, 549, 1}}, .b = {at(c, 84, e, 0), {0, 0, 1, 549}}, .y = {at(c, 85, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 549};
+    const struct reprise_matmul_arguments a = {.a = {at(c, 84, e, 0), {0, 0, 621, 1}}, .b = {at(c, 84, e, 0), {0, 0, 1, 621}}, .y = {at(c, 85, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 621};
     r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
 
-// scale 8x549.matmul_add.addend
+// scale 8x621.matmul_add.addend
 static CUresult forward_62(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1147,7 +1147,7 @@ static CUresult forward_62(context *c, int lane) {
   return r;
 }
 
-// matmul 8x549.matmul_add
+// matmul 8x621.matmul_add
 static CUresult forward_63(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1159,43 +1159,43 @@ static CUresult forward_63(context *c, int lane) {
   return r;
 }
 
-// scale 8x549.matmul_add.addend.2
+// scale 8x621.matmul_add.addend.2
 static CUresult forward_64(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 87, e, 0), {0, 0, 0, 1}}, .a = {at(c, 84, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4392}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4392, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 87, e, 0), {0, 0, 0, 1}}, .a = {at(c, 84, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4968}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4968, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 8x549.matmul_add.2
+// matmul 8x621.matmul_add.2
 static CUresult forward_65(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 86, e, 0), {0, 0, 8, 1}}, .b = {at(c, 84, e, 0), {0, 0, 549, 1}}, .y = {at(c, 87, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 8, 549}, .depth = 8};
-    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(549, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 86, e, 0), {0, 0, 8, 1}}, .b = {at(c, 84, e, 0), {0, 0, 621, 1}}, .y = {at(c, 87, e, 0), {0, 0, 621, 1}}, .extent = {1, 1, 8, 621}, .depth = 8};
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(621, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 8x549.matmul.2
+// matmul 8x621.matmul.2
 static CUresult forward_66(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 87, e, 0), {0, 0, 549, 1}}, .b = {at(c, 87, e, 0), {0, 0, 1, 549}}, .y = {at(c, 88, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 549};
+    const struct reprise_matmul_arguments a = {.a = {at(c, 87, e, 0), {0, 0, 621, 1}}, .b = {at(c, 87, e, 0), {0, 0, 1, 621}}, .y = {at(c, 88, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 621};
     r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
 
-// scale 8x549.matmul_add.addend.3
+// scale 8x621.matmul_add.addend.3
 static CUresult forward_67(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1207,7 +1207,7 @@ static CUresult forward_67(context *c, int lane) {
   return r;
 }
 
-// matmul 8x549.matmul_add.3
+// matmul 8x621.matmul_add.3
 static CUresult forward_68(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1219,43 +1219,43 @@ static CUresult forward_68(context *c, int lane) {
   return r;
 }
 
-// scale 8x549.matmul_add.addend.4
+// scale 8x621.matmul_add.addend.4
 static CUresult forward_69(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 90, e, 0), {0, 0, 0, 1}}, .a = {at(c, 87, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4392}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4392, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 90, e, 0), {0, 0, 0, 1}}, .a = {at(c, 87, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4968}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4968, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 8x549.matmul_add.4
+// matmul 8x621.matmul_add.4
 static CUresult forward_70(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 89, e, 0), {0, 0, 8, 1}}, .b = {at(c, 87, e, 0), {0, 0, 549, 1}}, .y = {at(c, 90, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 8, 549}, .depth = 8};
-    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(549, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 89, e, 0), {0, 0, 8, 1}}, .b = {at(c, 87, e, 0), {0, 0, 621, 1}}, .y = {at(c, 90, e, 0), {0, 0, 621, 1}}, .extent = {1, 1, 8, 621}, .depth = 8};
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(621, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 8x549.matmul.3
+// matmul 8x621.matmul.3
 static CUresult forward_71(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 90, e, 0), {0, 0, 549, 1}}, .b = {at(c, 90, e, 0), {0, 0, 1, 549}}, .y = {at(c, 91, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 549};
+    const struct reprise_matmul_arguments a = {.a = {at(c, 90, e, 0), {0, 0, 621, 1}}, .b = {at(c, 90, e, 0), {0, 0, 1, 621}}, .y = {at(c, 91, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 621};
     r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
 
-// scale 8x549.matmul_add.addend.5
+// scale 8x621.matmul_add.addend.5
 static CUresult forward_72(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1267,7 +1267,7 @@ static CUresult forward_72(context *c, int lane) {
   return r;
 }
 
-// matmul 8x549.matmul_add.5
+// matmul 8x621.matmul_add.5
 static CUresult forward_73(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1279,43 +1279,43 @@ static CUresult forward_73(context *c, int lane) {
   return r;
 }
 
-// scale 8x549.matmul_add.addend.6
+// scale 8x621.matmul_add.addend.6
 static CUresult forward_74(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 93, e, 0), {0, 0, 0, 1}}, .a = {at(c, 90, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4392}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4392, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 93, e, 0), {0, 0, 0, 1}}, .a = {at(c, 90, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4968}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4968, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 8x549.matmul_add.6
+// matmul 8x621.matmul_add.6
 static CUresult forward_75(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 92, e, 0), {0, 0, 8, 1}}, .b = {at(c, 90, e, 0), {0, 0, 549, 1}}, .y = {at(c, 93, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 8, 549}, .depth = 8};
-    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(549, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 92, e, 0), {0, 0, 8, 1}}, .b = {at(c, 90, e, 0), {0, 0, 621, 1}}, .y = {at(c, 93, e, 0), {0, 0, 621, 1}}, .extent = {1, 1, 8, 621}, .depth = 8};
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(621, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 8x549.matmul.4
+// matmul 8x621.matmul.4
 static CUresult forward_76(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 93, e, 0), {0, 0, 549, 1}}, .b = {at(c, 93, e, 0), {0, 0, 1, 549}}, .y = {at(c, 94, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 549};
+    const struct reprise_matmul_arguments a = {.a = {at(c, 93, e, 0), {0, 0, 621, 1}}, .b = {at(c, 93, e, 0), {0, 0, 1, 621}}, .y = {at(c, 94, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 621};
     r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
 
-// scale 8x549.matmul_add.addend.7
+// scale 8x621.matmul_add.addend.7
 static CUresult forward_77(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1327,7 +1327,7 @@ static CUresult forward_77(context *c, int lane) {
   return r;
 }
 
-// matmul 8x549.matmul_add.7
+// matmul 8x621.matmul_add.7
 static CUresult forward_78(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1339,43 +1339,43 @@ static CUresult forward_78(context *c, int lane) {
   return r;
 }
 
-// scale 8x549.matmul_add.addend.8
+// scale 8x621.matmul_add.addend.8
 static CUresult forward_79(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 96, e, 0), {0, 0, 0, 1}}, .a = {at(c, 93, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4392}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4392, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 96, e, 0), {0, 0, 0, 1}}, .a = {at(c, 93, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4968}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4968, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 8x549.matmul_add.8
+// matmul 8x621.matmul_add.8
 static CUresult forward_80(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 95, e, 0), {0, 0, 8, 1}}, .b = {at(c, 93, e, 0), {0, 0, 549, 1}}, .y = {at(c, 96, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 8, 549}, .depth = 8};
-    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(549, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 95, e, 0), {0, 0, 8, 1}}, .b = {at(c, 93, e, 0), {0, 0, 621, 1}}, .y = {at(c, 96, e, 0), {0, 0, 621, 1}}, .extent = {1, 1, 8, 621}, .depth = 8};
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(621, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 8x549.matmul.5
+// matmul 8x621.matmul.5
 static CUresult forward_81(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 96, e, 0), {0, 0, 549, 1}}, .b = {at(c, 96, e, 0), {0, 0, 1, 549}}, .y = {at(c, 97, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 549};
+    const struct reprise_matmul_arguments a = {.a = {at(c, 96, e, 0), {0, 0, 621, 1}}, .b = {at(c, 96, e, 0), {0, 0, 1, 621}}, .y = {at(c, 97, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, 8, 8}, .depth = 621};
     r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(8, 64), ceiling(8, 16), 1, 128, &a);
   }
   return r;
 }
 
-// scale 8x549.matmul_add.addend.9
+// scale 8x621.matmul_add.addend.9
 static CUresult forward_82(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1387,7 +1387,7 @@ static CUresult forward_82(context *c, int lane) {
   return r;
 }
 
-// matmul 8x549.matmul_add.9
+// matmul 8x621.matmul_add.9
 static CUresult forward_83(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1399,95 +1399,95 @@ static CUresult forward_83(context *c, int lane) {
   return r;
 }
 
-// scale 8x549.matmul_add.addend.10
+// scale 8x621.matmul_add.addend.10
 static CUresult forward_84(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 99, e, 0), {0, 0, 0, 1}}, .a = {at(c, 96, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4392}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4392, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 99, e, 0), {0, 0, 0, 1}}, .a = {at(c, 96, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4968}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4968, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 8x549.matmul_add.10
+// matmul 8x621.matmul_add.10
 static CUresult forward_85(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 98, e, 0), {0, 0, 8, 1}}, .b = {at(c, 96, e, 0), {0, 0, 549, 1}}, .y = {at(c, 99, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 8, 549}, .depth = 8};
-    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(549, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 98, e, 0), {0, 0, 8, 1}}, .b = {at(c, 96, e, 0), {0, 0, 621, 1}}, .y = {at(c, 99, e, 0), {0, 0, 621, 1}}, .extent = {1, 1, 8, 621}, .depth = 8};
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(8, 32), ceiling(621, 64), 1, 128, &a);
   }
   return r;
 }
 
-// linear_combination 8x549.linear_combination.3
+// linear_combination 8x621.linear_combination.3
 static CUresult forward_86(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 36, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4392}, .x[0] = {at(c, 99, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 1, e, 0), .x[1] = {at(c, 83, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 2, e, 0), .x[2] = {at(c, 12, e, 0), {0, 0, 0, 1}}, .factor[2] = at(c, 3, e, 0)};
-    r = launch(c, k_combination_3_0x4095f4f0u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e, lane, ceiling(ceiling(1 * 4392, 8), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 36, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4968}, .x[0] = {at(c, 99, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 1, e, 0), .x[1] = {at(c, 83, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 2, e, 0), .x[2] = {at(c, 12, e, 0), {0, 0, 0, 1}}, .factor[2] = at(c, 3, e, 0)};
+    r = launch(c, k_combination_3_0x409f7cb8u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e, lane, ceiling(ceiling(1 * 4968, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// linear_combination 12x549.linear_combination
+// linear_combination 12x621.linear_combination
 static CUresult forward_87(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 37, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6588}, .x[0] = {at(c, 14, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 0, e, 0), .x[1] = {at(c, 13, e, 0), {0, 0, 0, 1}}};
-    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_4_e_e_e_e_s, lane, ceiling(ceiling(1 * 6588, 4), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 37, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 7452}, .x[0] = {at(c, 14, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 0, e, 0), .x[1] = {at(c, 13, e, 0), {0, 0, 0, 1}}};
+    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_4_e_e_e_e_s, lane, ceiling(ceiling(1 * 7452, 4), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// linear_combination 12x549.linear_combination.2
+// linear_combination 12x621.linear_combination.2
 static CUresult forward_88(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 100, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6588}, .x[0] = {at(c, 13, e, 0), {0, 0, 0, 1}}, .x[1] = {at(c, 37, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 0, e, 0)};
-    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_4_e_e_e_e_s, lane, ceiling(ceiling(1 * 6588, 4), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 100, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 7452}, .x[0] = {at(c, 13, e, 0), {0, 0, 0, 1}}, .x[1] = {at(c, 37, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 0, e, 0)};
+    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_4_e_e_e_e_s, lane, ceiling(ceiling(1 * 7452, 4), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// normalize_matrices 12x549.normalize_matrices
+// normalize_matrices 12x621.normalize_matrices
 static CUresult forward_89(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 100, e, 0), {0, 6588, 549, 1}}, .y = {at(c, 101, e, 0), {0, 6588, 549, 1}}, .extent = {1, 1, 12, 549}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(6588, 4096))};
-    r = launch(c, k_matrix_norm_partial_4096_e, lane, ceiling(6588, 4096), 1, 1, 128, &a);
+    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 100, e, 0), {0, 7452, 621, 1}}, .y = {at(c, 101, e, 0), {0, 7452, 621, 1}}, .extent = {1, 1, 12, 621}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(7452, 4096))};
+    r = launch(c, k_matrix_norm_partial_4096_e, lane, ceiling(7452, 4096), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 100, e, 0), {0, 6588, 549, 1}}, .y = {at(c, 101, e, 0), {0, 6588, 549, 1}}, .extent = {1, 1, 12, 549}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(6588, 4096))};
-    r = launch(c, k_matrix_normalize_4096_0x33d6bf95u_e_e, lane, ceiling(6588, 4096), 1, 1, 128, &a);
+    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 100, e, 0), {0, 7452, 621, 1}}, .y = {at(c, 101, e, 0), {0, 7452, 621, 1}}, .extent = {1, 1, 12, 621}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(7452, 4096))};
+    r = launch(c, k_matrix_normalize_4096_0x33d6bf95u_e_e, lane, ceiling(7452, 4096), 1, 1, 128, &a);
   }
   return r;
 }
 
-// matmul 12x549.matmul
+// matmul 12x621.matmul
 static CUresult forward_90(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 101, e, 0), {0, 0, 549, 1}}, .b = {at(c, 101, e, 0), {0, 0, 1, 549}}, .y = {at(c, 102, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 549};
+    const struct reprise_matmul_arguments a = {.a = {at(c, 101, e, 0), {0, 0, 621, 1}}, .b = {at(c, 101, e, 0), {0, 0, 1, 621}}, .y = {at(c, 102, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 621};
     r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
 
-// scale 12x549.matmul_add.addend
+// scale 12x621.matmul_add.addend
 static CUresult forward_91(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1499,7 +1499,7 @@ static CUresult forward_91(context *c, int lane) {
   return r;
 }
 
-// matmul 12x549.matmul_add
+// matmul 12x621.matmul_add
 static CUresult forward_92(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1511,43 +1511,43 @@ static CUresult forward_92(context *c, int lane) {
   return r;
 }
 
-// scale 12x549.matmul_add.addend.2
+// scale 12x621.matmul_add.addend.2
 static CUresult forward_93(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 104, e, 0), {0, 0, 0, 1}}, .a = {at(c, 101, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6588}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s, lane, ceiling(ceiling(1 * 6588, 4), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 104, e, 0), {0, 0, 0, 1}}, .a = {at(c, 101, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 7452}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s, lane, ceiling(ceiling(1 * 7452, 4), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 12x549.matmul_add.2
+// matmul 12x621.matmul_add.2
 static CUresult forward_94(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 103, e, 0), {0, 0, 12, 1}}, .b = {at(c, 101, e, 0), {0, 0, 549, 1}}, .y = {at(c, 104, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 12, 549}, .depth = 12};
-    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(549, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 103, e, 0), {0, 0, 12, 1}}, .b = {at(c, 101, e, 0), {0, 0, 621, 1}}, .y = {at(c, 104, e, 0), {0, 0, 621, 1}}, .extent = {1, 1, 12, 621}, .depth = 12};
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(621, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 12x549.matmul.2
+// matmul 12x621.matmul.2
 static CUresult forward_95(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 104, e, 0), {0, 0, 549, 1}}, .b = {at(c, 104, e, 0), {0, 0, 1, 549}}, .y = {at(c, 105, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 549};
+    const struct reprise_matmul_arguments a = {.a = {at(c, 104, e, 0), {0, 0, 621, 1}}, .b = {at(c, 104, e, 0), {0, 0, 1, 621}}, .y = {at(c, 105, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 621};
     r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
 
-// scale 12x549.matmul_add.addend.3
+// scale 12x621.matmul_add.addend.3
 static CUresult forward_96(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1559,7 +1559,7 @@ static CUresult forward_96(context *c, int lane) {
   return r;
 }
 
-// matmul 12x549.matmul_add.3
+// matmul 12x621.matmul_add.3
 static CUresult forward_97(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1571,43 +1571,43 @@ static CUresult forward_97(context *c, int lane) {
   return r;
 }
 
-// scale 12x549.matmul_add.addend.4
+// scale 12x621.matmul_add.addend.4
 static CUresult forward_98(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 107, e, 0), {0, 0, 0, 1}}, .a = {at(c, 104, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6588}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s, lane, ceiling(ceiling(1 * 6588, 4), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 107, e, 0), {0, 0, 0, 1}}, .a = {at(c, 104, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 7452}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s, lane, ceiling(ceiling(1 * 7452, 4), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 12x549.matmul_add.4
+// matmul 12x621.matmul_add.4
 static CUresult forward_99(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 106, e, 0), {0, 0, 12, 1}}, .b = {at(c, 104, e, 0), {0, 0, 549, 1}}, .y = {at(c, 107, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 12, 549}, .depth = 12};
-    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(549, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 106, e, 0), {0, 0, 12, 1}}, .b = {at(c, 104, e, 0), {0, 0, 621, 1}}, .y = {at(c, 107, e, 0), {0, 0, 621, 1}}, .extent = {1, 1, 12, 621}, .depth = 12};
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(621, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 12x549.matmul.3
+// matmul 12x621.matmul.3
 static CUresult forward_100(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 107, e, 0), {0, 0, 549, 1}}, .b = {at(c, 107, e, 0), {0, 0, 1, 549}}, .y = {at(c, 108, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 549};
+    const struct reprise_matmul_arguments a = {.a = {at(c, 107, e, 0), {0, 0, 621, 1}}, .b = {at(c, 107, e, 0), {0, 0, 1, 621}}, .y = {at(c, 108, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 621};
     r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
 
-// scale 12x549.matmul_add.addend.5
+// scale 12x621.matmul_add.addend.5
 static CUresult forward_101(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1619,7 +1619,7 @@ static CUresult forward_101(context *c, int lane) {
   return r;
 }
 
-// matmul 12x549.matmul_add.5
+// matmul 12x621.matmul_add.5
 static CUresult forward_102(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1631,43 +1631,43 @@ static CUresult forward_102(context *c, int lane) {
   return r;
 }
 
-// scale 12x549.matmul_add.addend.6
+// scale 12x621.matmul_add.addend.6
 static CUresult forward_103(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 110, e, 0), {0, 0, 0, 1}}, .a = {at(c, 107, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6588}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s, lane, ceiling(ceiling(1 * 6588, 4), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 110, e, 0), {0, 0, 0, 1}}, .a = {at(c, 107, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 7452}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s, lane, ceiling(ceiling(1 * 7452, 4), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 12x549.matmul_add.6
+// matmul 12x621.matmul_add.6
 static CUresult forward_104(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 109, e, 0), {0, 0, 12, 1}}, .b = {at(c, 107, e, 0), {0, 0, 549, 1}}, .y = {at(c, 110, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 12, 549}, .depth = 12};
-    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(549, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 109, e, 0), {0, 0, 12, 1}}, .b = {at(c, 107, e, 0), {0, 0, 621, 1}}, .y = {at(c, 110, e, 0), {0, 0, 621, 1}}, .extent = {1, 1, 12, 621}, .depth = 12};
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(621, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 12x549.matmul.4
+// matmul 12x621.matmul.4
 static CUresult forward_105(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 110, e, 0), {0, 0, 549, 1}}, .b = {at(c, 110, e, 0), {0, 0, 1, 549}}, .y = {at(c, 111, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 549};
+    const struct reprise_matmul_arguments a = {.a = {at(c, 110, e, 0), {0, 0, 621, 1}}, .b = {at(c, 110, e, 0), {0, 0, 1, 621}}, .y = {at(c, 111, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 621};
     r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
 
-// scale 12x549.matmul_add.addend.7
+// scale 12x621.matmul_add.addend.7
 static CUresult forward_106(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1679,7 +1679,7 @@ static CUresult forward_106(context *c, int lane) {
   return r;
 }
 
-// matmul 12x549.matmul_add.7
+// matmul 12x621.matmul_add.7
 static CUresult forward_107(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1691,43 +1691,43 @@ static CUresult forward_107(context *c, int lane) {
   return r;
 }
 
-// scale 12x549.matmul_add.addend.8
+// scale 12x621.matmul_add.addend.8
 static CUresult forward_108(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 113, e, 0), {0, 0, 0, 1}}, .a = {at(c, 110, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6588}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s, lane, ceiling(ceiling(1 * 6588, 4), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 113, e, 0), {0, 0, 0, 1}}, .a = {at(c, 110, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 7452}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s, lane, ceiling(ceiling(1 * 7452, 4), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 12x549.matmul_add.8
+// matmul 12x621.matmul_add.8
 static CUresult forward_109(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 112, e, 0), {0, 0, 12, 1}}, .b = {at(c, 110, e, 0), {0, 0, 549, 1}}, .y = {at(c, 113, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 12, 549}, .depth = 12};
-    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(549, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 112, e, 0), {0, 0, 12, 1}}, .b = {at(c, 110, e, 0), {0, 0, 621, 1}}, .y = {at(c, 113, e, 0), {0, 0, 621, 1}}, .extent = {1, 1, 12, 621}, .depth = 12};
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(621, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 12x549.matmul.5
+// matmul 12x621.matmul.5
 static CUresult forward_110(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 113, e, 0), {0, 0, 549, 1}}, .b = {at(c, 113, e, 0), {0, 0, 1, 549}}, .y = {at(c, 114, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 549};
+    const struct reprise_matmul_arguments a = {.a = {at(c, 113, e, 0), {0, 0, 621, 1}}, .b = {at(c, 113, e, 0), {0, 0, 1, 621}}, .y = {at(c, 114, e, 0), {0, 0, 12, 1}}, .extent = {1, 1, 12, 12}, .depth = 621};
     r = launch(c, k_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(12, 64), ceiling(12, 16), 1, 128, &a);
   }
   return r;
 }
 
-// scale 12x549.matmul_add.addend.9
+// scale 12x621.matmul_add.addend.9
 static CUresult forward_111(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1739,7 +1739,7 @@ static CUresult forward_111(context *c, int lane) {
   return r;
 }
 
-// matmul 12x549.matmul_add.9
+// matmul 12x621.matmul_add.9
 static CUresult forward_112(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
@@ -1751,38 +1751,38 @@ static CUresult forward_112(context *c, int lane) {
   return r;
 }
 
-// scale 12x549.matmul_add.addend.10
+// scale 12x621.matmul_add.addend.10
 static CUresult forward_113(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 116, e, 0), {0, 0, 0, 1}}, .a = {at(c, 113, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6588}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s, lane, ceiling(ceiling(1 * 6588, 4), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 116, e, 0), {0, 0, 0, 1}}, .a = {at(c, 113, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 7452}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s, lane, ceiling(ceiling(1 * 7452, 4), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 12x549.matmul_add.10
+// matmul 12x621.matmul_add.10
 static CUresult forward_114(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 115, e, 0), {0, 0, 12, 1}}, .b = {at(c, 113, e, 0), {0, 0, 549, 1}}, .y = {at(c, 116, e, 0), {0, 0, 549, 1}}, .extent = {1, 1, 12, 549}, .depth = 12};
-    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(549, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 115, e, 0), {0, 0, 12, 1}}, .b = {at(c, 113, e, 0), {0, 0, 621, 1}}, .y = {at(c, 116, e, 0), {0, 0, 621, 1}}, .extent = {1, 1, 12, 621}, .depth = 12};
+    r = launch(c, k_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(12, 32), ceiling(621, 64), 1, 128, &a);
   }
   return r;
 }
 
-// linear_combination 12x549.linear_combination.3
+// linear_combination 12x621.linear_combination.3
 static CUresult forward_115(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 38, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6588}, .x[0] = {at(c, 116, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 1, e, 0), .x[1] = {at(c, 100, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 2, e, 0), .x[2] = {at(c, 15, e, 0), {0, 0, 0, 1}}, .factor[2] = at(c, 3, e, 0)};
-    r = launch(c, k_combination_3_0x4095f4f0u_0x3f800000u_0x3f800000u_y_y_y_n_1_4_e_e_e_e_e, lane, ceiling(ceiling(1 * 6588, 4), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 38, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 7452}, .x[0] = {at(c, 116, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 1, e, 0), .x[1] = {at(c, 100, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 2, e, 0), .x[2] = {at(c, 15, e, 0), {0, 0, 0, 1}}, .factor[2] = at(c, 3, e, 0)};
+    r = launch(c, k_combination_3_0x409f7cb8u_0x3f800000u_0x3f800000u_y_y_y_n_1_4_e_e_e_e_e, lane, ceiling(ceiling(1 * 7452, 4), 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2843,354 +2843,354 @@ static CUresult forward_202(context *c, int lane) {
   return r;
 }
 
-// linear_combination 24x189.linear_combination
+// linear_combination 32x189.linear_combination
 static CUresult forward_203(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 45, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4536}, .x[0] = {at(c, 26, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 0, e, 0), .x[1] = {at(c, 25, e, 0), {0, 0, 0, 1}}};
-    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_8_e_e_e_e_s, lane, ceiling(ceiling(1 * 4536, 8), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 45, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6048}, .x[0] = {at(c, 26, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 0, e, 0), .x[1] = {at(c, 25, e, 0), {0, 0, 0, 1}}};
+    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_8_e_e_e_e_s, lane, ceiling(ceiling(1 * 6048, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// linear_combination 24x189.linear_combination.2
+// linear_combination 32x189.linear_combination.2
 static CUresult forward_204(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 168, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4536}, .x[0] = {at(c, 25, e, 0), {0, 0, 0, 1}}, .x[1] = {at(c, 45, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 0, e, 0)};
-    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_8_e_e_e_e_s, lane, ceiling(ceiling(1 * 4536, 8), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 168, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6048}, .x[0] = {at(c, 25, e, 0), {0, 0, 0, 1}}, .x[1] = {at(c, 45, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 0, e, 0)};
+    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_8_e_e_e_e_s, lane, ceiling(ceiling(1 * 6048, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// normalize_matrices 24x189.normalize_matrices
+// normalize_matrices 32x189.normalize_matrices
 static CUresult forward_205(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 168, e, 0), {0, 4536, 189, 1}}, .y = {at(c, 169, e, 0), {0, 4536, 189, 1}}, .extent = {1, 1, 24, 189}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(4536, 4096))};
-    r = launch(c, k_matrix_norm_partial_4096_e, lane, ceiling(4536, 4096), 1, 1, 128, &a);
+    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 168, e, 0), {0, 6048, 189, 1}}, .y = {at(c, 169, e, 0), {0, 6048, 189, 1}}, .extent = {1, 1, 32, 189}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(6048, 4096))};
+    r = launch(c, k_matrix_norm_partial_4096_e, lane, ceiling(6048, 4096), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 168, e, 0), {0, 4536, 189, 1}}, .y = {at(c, 169, e, 0), {0, 4536, 189, 1}}, .extent = {1, 1, 24, 189}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(4536, 4096))};
-    r = launch(c, k_matrix_normalize_4096_0x33d6bf95u_e_e, lane, ceiling(4536, 4096), 1, 1, 128, &a);
+    const struct reprise_matrix_norm_arguments a = {.x = {at(c, 168, e, 0), {0, 6048, 189, 1}}, .y = {at(c, 169, e, 0), {0, 6048, 189, 1}}, .extent = {1, 1, 32, 189}, .partial = c->scratch[lane], .parts = (int32_t)(ceiling(6048, 4096))};
+    r = launch(c, k_matrix_normalize_4096_0x33d6bf95u_e_e, lane, ceiling(6048, 4096), 1, 1, 128, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul
+// matmul 32x189.matmul
 static CUresult forward_206(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 169, e, 0), {0, 0, 189, 1}}, .b = {at(c, 169, e, 0), {0, 0, 1, 189}}, .y = {at(c, 170, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 189};
-    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 169, e, 0), {0, 0, 189, 1}}, .b = {at(c, 169, e, 0), {0, 0, 1, 189}}, .y = {at(c, 170, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 189};
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
 
-// scale 24x189.matmul_add.addend
+// scale 32x189.matmul_add.addend
 static CUresult forward_207(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 171, e, 0), {0, 0, 0, 1}}, .a = {at(c, 170, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 576}};
-    r = launch(c, k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 576, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 171, e, 0), {0, 0, 0, 1}}, .a = {at(c, 170, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 1024}};
+    r = launch(c, k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 1024, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul_add
+// matmul 32x189.matmul_add
 static CUresult forward_208(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 170, e, 0), {0, 0, 24, 1}}, .b = {at(c, 170, e, 0), {0, 0, 1, 24}}, .y = {at(c, 171, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 170, e, 0), {0, 0, 32, 1}}, .b = {at(c, 170, e, 0), {0, 0, 1, 32}}, .y = {at(c, 171, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
 
-// scale 24x189.matmul_add.addend.2
+// scale 32x189.matmul_add.addend.2
 static CUresult forward_209(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 172, e, 0), {0, 0, 0, 1}}, .a = {at(c, 169, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4536}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4536, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 172, e, 0), {0, 0, 0, 1}}, .a = {at(c, 169, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6048}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 6048, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul_add.2
+// matmul 32x189.matmul_add.2
 static CUresult forward_210(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 171, e, 0), {0, 0, 24, 1}}, .b = {at(c, 169, e, 0), {0, 0, 189, 1}}, .y = {at(c, 172, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 24, 189}, .depth = 24};
-    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 32), ceiling(189, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 171, e, 0), {0, 0, 32, 1}}, .b = {at(c, 169, e, 0), {0, 0, 189, 1}}, .y = {at(c, 172, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 32, 189}, .depth = 32};
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(189, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul.2
+// matmul 32x189.matmul.2
 static CUresult forward_211(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 172, e, 0), {0, 0, 189, 1}}, .b = {at(c, 172, e, 0), {0, 0, 1, 189}}, .y = {at(c, 173, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 189};
-    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 172, e, 0), {0, 0, 189, 1}}, .b = {at(c, 172, e, 0), {0, 0, 1, 189}}, .y = {at(c, 173, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 189};
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
 
-// scale 24x189.matmul_add.addend.3
+// scale 32x189.matmul_add.addend.3
 static CUresult forward_212(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 174, e, 0), {0, 0, 0, 1}}, .a = {at(c, 173, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 576}};
-    r = launch(c, k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 576, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 174, e, 0), {0, 0, 0, 1}}, .a = {at(c, 173, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 1024}};
+    r = launch(c, k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 1024, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul_add.3
+// matmul 32x189.matmul_add.3
 static CUresult forward_213(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 173, e, 0), {0, 0, 24, 1}}, .b = {at(c, 173, e, 0), {0, 0, 1, 24}}, .y = {at(c, 174, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 173, e, 0), {0, 0, 32, 1}}, .b = {at(c, 173, e, 0), {0, 0, 1, 32}}, .y = {at(c, 174, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
 
-// scale 24x189.matmul_add.addend.4
+// scale 32x189.matmul_add.addend.4
 static CUresult forward_214(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 175, e, 0), {0, 0, 0, 1}}, .a = {at(c, 172, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4536}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4536, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 175, e, 0), {0, 0, 0, 1}}, .a = {at(c, 172, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6048}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 6048, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul_add.4
+// matmul 32x189.matmul_add.4
 static CUresult forward_215(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 174, e, 0), {0, 0, 24, 1}}, .b = {at(c, 172, e, 0), {0, 0, 189, 1}}, .y = {at(c, 175, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 24, 189}, .depth = 24};
-    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 32), ceiling(189, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 174, e, 0), {0, 0, 32, 1}}, .b = {at(c, 172, e, 0), {0, 0, 189, 1}}, .y = {at(c, 175, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 32, 189}, .depth = 32};
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(189, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul.3
+// matmul 32x189.matmul.3
 static CUresult forward_216(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 175, e, 0), {0, 0, 189, 1}}, .b = {at(c, 175, e, 0), {0, 0, 1, 189}}, .y = {at(c, 176, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 189};
-    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 175, e, 0), {0, 0, 189, 1}}, .b = {at(c, 175, e, 0), {0, 0, 1, 189}}, .y = {at(c, 176, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 189};
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
 
-// scale 24x189.matmul_add.addend.5
+// scale 32x189.matmul_add.addend.5
 static CUresult forward_217(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 177, e, 0), {0, 0, 0, 1}}, .a = {at(c, 176, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 576}};
-    r = launch(c, k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 576, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 177, e, 0), {0, 0, 0, 1}}, .a = {at(c, 176, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 1024}};
+    r = launch(c, k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 1024, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul_add.5
+// matmul 32x189.matmul_add.5
 static CUresult forward_218(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 176, e, 0), {0, 0, 24, 1}}, .b = {at(c, 176, e, 0), {0, 0, 1, 24}}, .y = {at(c, 177, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 176, e, 0), {0, 0, 32, 1}}, .b = {at(c, 176, e, 0), {0, 0, 1, 32}}, .y = {at(c, 177, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
 
-// scale 24x189.matmul_add.addend.6
+// scale 32x189.matmul_add.addend.6
 static CUresult forward_219(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 178, e, 0), {0, 0, 0, 1}}, .a = {at(c, 175, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4536}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4536, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 178, e, 0), {0, 0, 0, 1}}, .a = {at(c, 175, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6048}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 6048, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul_add.6
+// matmul 32x189.matmul_add.6
 static CUresult forward_220(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 177, e, 0), {0, 0, 24, 1}}, .b = {at(c, 175, e, 0), {0, 0, 189, 1}}, .y = {at(c, 178, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 24, 189}, .depth = 24};
-    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 32), ceiling(189, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 177, e, 0), {0, 0, 32, 1}}, .b = {at(c, 175, e, 0), {0, 0, 189, 1}}, .y = {at(c, 178, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 32, 189}, .depth = 32};
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(189, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul.4
+// matmul 32x189.matmul.4
 static CUresult forward_221(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 178, e, 0), {0, 0, 189, 1}}, .b = {at(c, 178, e, 0), {0, 0, 1, 189}}, .y = {at(c, 179, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 189};
-    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 178, e, 0), {0, 0, 189, 1}}, .b = {at(c, 178, e, 0), {0, 0, 1, 189}}, .y = {at(c, 179, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 189};
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
 
-// scale 24x189.matmul_add.addend.7
+// scale 32x189.matmul_add.addend.7
 static CUresult forward_222(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 180, e, 0), {0, 0, 0, 1}}, .a = {at(c, 179, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 576}};
-    r = launch(c, k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 576, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 180, e, 0), {0, 0, 0, 1}}, .a = {at(c, 179, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 1024}};
+    r = launch(c, k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 1024, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul_add.7
+// matmul 32x189.matmul_add.7
 static CUresult forward_223(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 179, e, 0), {0, 0, 24, 1}}, .b = {at(c, 179, e, 0), {0, 0, 1, 24}}, .y = {at(c, 180, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 179, e, 0), {0, 0, 32, 1}}, .b = {at(c, 179, e, 0), {0, 0, 1, 32}}, .y = {at(c, 180, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
 
-// scale 24x189.matmul_add.addend.8
+// scale 32x189.matmul_add.addend.8
 static CUresult forward_224(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 181, e, 0), {0, 0, 0, 1}}, .a = {at(c, 178, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4536}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4536, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 181, e, 0), {0, 0, 0, 1}}, .a = {at(c, 178, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6048}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 6048, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul_add.8
+// matmul 32x189.matmul_add.8
 static CUresult forward_225(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 180, e, 0), {0, 0, 24, 1}}, .b = {at(c, 178, e, 0), {0, 0, 189, 1}}, .y = {at(c, 181, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 24, 189}, .depth = 24};
-    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 32), ceiling(189, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 180, e, 0), {0, 0, 32, 1}}, .b = {at(c, 178, e, 0), {0, 0, 189, 1}}, .y = {at(c, 181, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 32, 189}, .depth = 32};
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(189, 64), 1, 128, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul.5
+// matmul 32x189.matmul.5
 static CUresult forward_226(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 181, e, 0), {0, 0, 189, 1}}, .b = {at(c, 181, e, 0), {0, 0, 1, 189}}, .y = {at(c, 182, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 189};
-    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 181, e, 0), {0, 0, 189, 1}}, .b = {at(c, 181, e, 0), {0, 0, 1, 189}}, .y = {at(c, 182, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 189};
+    r = launch(c, k_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
 
-// scale 24x189.matmul_add.addend.9
+// scale 32x189.matmul_add.addend.9
 static CUresult forward_227(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 183, e, 0), {0, 0, 0, 1}}, .a = {at(c, 182, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 576}};
-    r = launch(c, k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 576, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 183, e, 0), {0, 0, 0, 1}}, .a = {at(c, 182, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 1024}};
+    r = launch(c, k_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 1024, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul_add.9
+// matmul 32x189.matmul_add.9
 static CUresult forward_228(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 182, e, 0), {0, 0, 24, 1}}, .b = {at(c, 182, e, 0), {0, 0, 1, 24}}, .y = {at(c, 183, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, 24, 24}, .depth = 24};
-    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(24, 64), ceiling(24, 32), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 182, e, 0), {0, 0, 32, 1}}, .b = {at(c, 182, e, 0), {0, 0, 1, 32}}, .y = {at(c, 183, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, 32, 32}, .depth = 32};
+    r = launch(c, k_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e, lane, ceiling(32, 64), ceiling(32, 32), 1, 128, &a);
   }
   return r;
 }
 
-// scale 24x189.matmul_add.addend.10
+// scale 32x189.matmul_add.addend.10
 static CUresult forward_229(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 184, e, 0), {0, 0, 0, 1}}, .a = {at(c, 181, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4536}};
-    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 4536, 8), 256), 1, 1, 256, &a);
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 184, e, 0), {0, 0, 0, 1}}, .a = {at(c, 181, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6048}};
+    r = launch(c, k_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s, lane, ceiling(ceiling(1 * 6048, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul 24x189.matmul_add.10
+// matmul 32x189.matmul_add.10
 static CUresult forward_230(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 183, e, 0), {0, 0, 24, 1}}, .b = {at(c, 181, e, 0), {0, 0, 189, 1}}, .y = {at(c, 184, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 24, 189}, .depth = 24};
-    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(24, 32), ceiling(189, 64), 1, 128, &a);
+    const struct reprise_matmul_arguments a = {.a = {at(c, 183, e, 0), {0, 0, 32, 1}}, .b = {at(c, 181, e, 0), {0, 0, 189, 1}}, .y = {at(c, 184, e, 0), {0, 0, 189, 1}}, .extent = {1, 1, 32, 189}, .depth = 32};
+    r = launch(c, k_matmul_e_32_64_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(32, 32), ceiling(189, 64), 1, 128, &a);
   }
   return r;
 }
 
-// linear_combination 24x189.linear_combination.3
+// linear_combination 32x189.linear_combination.3
 static CUresult forward_231(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 46, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 4536}, .x[0] = {at(c, 184, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 1, e, 0), .x[1] = {at(c, 168, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 2, e, 0), .x[2] = {at(c, 27, e, 0), {0, 0, 0, 1}}, .factor[2] = at(c, 3, e, 0)};
-    r = launch(c, k_combination_3_0x402ff88du_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e, lane, ceiling(ceiling(1 * 4536, 8), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 46, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 6048}, .x[0] = {at(c, 184, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 1, e, 0), .x[1] = {at(c, 168, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 2, e, 0), .x[2] = {at(c, 27, e, 0), {0, 0, 0, 1}}, .factor[2] = at(c, 3, e, 0)};
+    r = launch(c, k_combination_3_0x402ff88du_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e, lane, ceiling(ceiling(1 * 6048, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3201,8 +3201,8 @@ static CUresult forward_232(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 47, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 202}, .x[0] = {at(c, 30, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 0, e, 0), .x[1] = {at(c, 29, e, 0), {0, 0, 0, 1}}};
-    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_2_e_e_e_e_s, lane, ceiling(ceiling(1 * 202, 2), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 47, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 218}, .x[0] = {at(c, 30, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 0, e, 0), .x[1] = {at(c, 29, e, 0), {0, 0, 0, 1}}};
+    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_2_e_e_e_e_s, lane, ceiling(ceiling(1 * 218, 2), 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3213,8 +3213,8 @@ static CUresult forward_233(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 185, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 202}, .x[0] = {at(c, 29, e, 0), {0, 0, 0, 1}}, .x[1] = {at(c, 47, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 0, e, 0)};
-    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_2_e_e_e_e_s, lane, ceiling(ceiling(1 * 202, 2), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 185, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 218}, .x[0] = {at(c, 29, e, 0), {0, 0, 0, 1}}, .x[1] = {at(c, 47, e, 0), {0, 0, 0, 1}}, .factor[1] = at(c, 0, e, 0)};
+    r = launch(c, k_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_2_e_e_e_e_s, lane, ceiling(ceiling(1 * 218, 2), 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3225,8 +3225,8 @@ static CUresult forward_234(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_combination_arguments a = {.y = {at(c, 48, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 202}, .x[0] = {at(c, 185, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 28, e, 0)};
-    r = launch(c, k_combination_1_0x3f800000u_0x00000000u_0x00000000u_y_n_n_n_1_2_e_e_e_s_s, lane, ceiling(ceiling(1 * 202, 2), 256), 1, 1, 256, &a);
+    const struct reprise_combination_arguments a = {.y = {at(c, 48, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, 218}, .x[0] = {at(c, 185, e, 0), {0, 0, 0, 1}}, .factor[0] = at(c, 28, e, 0)};
+    r = launch(c, k_combination_1_0x3f800000u_0x00000000u_0x00000000u_y_n_n_n_1_2_e_e_e_s_s, lane, ceiling(ceiling(1 * 218, 2), 256), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4118,8 +4118,9 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
   int64_t elements = 0;
   (void)n, (void)h, (void)w;
   elements = larger(elements, 1);
+  elements = larger(elements, 1024);
   elements = larger(elements, 144);
-  elements = larger(elements, 202);
+  elements = larger(elements, 218);
   elements = larger(elements, 25);
   elements = larger(elements, 256);
   elements = larger(elements, 3024);
@@ -4127,19 +4128,18 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
   elements = larger(elements, 36);
   elements = larger(elements, 40);
   elements = larger(elements, 432);
-  elements = larger(elements, 4392);
   elements = larger(elements, 441);
-  elements = larger(elements, 4536);
-  elements = larger(elements, 576);
+  elements = larger(elements, 4968);
+  elements = larger(elements, 6048);
   elements = larger(elements, 64);
-  elements = larger(elements, 6588);
+  elements = larger(elements, 7452);
   elements = larger(elements, 9);
   return elements - 1 > 2147483647;
 }
 
 const struct reprise_stage reprise_small_e307c728_optimizer_stage = {
     .format = reprise_context_format,
-    .plan = "eba42afe4552b4bc53a779b251baed8fa1764bc096007ad6aeea4918c9402ec4",
+    .plan = "8b579b9a0f92f43fb2776f10d2afa6f27eac3a7f6fb58a428c0150cd962c32d0",
     .storages = 186,
     .kernels = kernel_end,
     .lanes = 8,

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // OptimizerDigest is the SHA-256 of the plan of stage optimizer.
-const OptimizerDigest = "eba42afe4552b4bc53a779b251baed8fa1764bc096007ad6aeea4918c9402ec4"
+const OptimizerDigest = "8b579b9a0f92f43fb2776f10d2afa6f27eac3a7f6fb58a428c0150cd962c32d0"
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "cc035f4e7ebf16ded5b68c1bc163e428371f2174c299b7b360180523d877a0e8"
+const OptimizerKernels = "10517b9dd1d1b8c15af216ef6280c6fda7d4917cd4669a168d79b8625815846b"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte
@@ -50,18 +50,18 @@ type OptimizerInputs struct {
 	MomentumZ5f5x8 replay.Source
 	// WeightZ5f5x8 is weight_5x8 (1, 5, 8).
 	WeightZ5f5x8 replay.Source
-	// GradientZ5f8x549 is gradient_8x549 (1, 8, 549).
-	GradientZ5f8x549 replay.Source
-	// MomentumZ5f8x549 is momentum_8x549 (1, 8, 549).
-	MomentumZ5f8x549 replay.Source
-	// WeightZ5f8x549 is weight_8x549 (1, 8, 549).
-	WeightZ5f8x549 replay.Source
-	// GradientZ5f12x549 is gradient_12x549 (1, 12, 549).
-	GradientZ5f12x549 replay.Source
-	// MomentumZ5f12x549 is momentum_12x549 (1, 12, 549).
-	MomentumZ5f12x549 replay.Source
-	// WeightZ5f12x549 is weight_12x549 (1, 12, 549).
-	WeightZ5f12x549 replay.Source
+	// GradientZ5f8x621 is gradient_8x621 (1, 8, 621).
+	GradientZ5f8x621 replay.Source
+	// MomentumZ5f8x621 is momentum_8x621 (1, 8, 621).
+	MomentumZ5f8x621 replay.Source
+	// WeightZ5f8x621 is weight_8x621 (1, 8, 621).
+	WeightZ5f8x621 replay.Source
+	// GradientZ5f12x621 is gradient_12x621 (1, 12, 621).
+	GradientZ5f12x621 replay.Source
+	// MomentumZ5f12x621 is momentum_12x621 (1, 12, 621).
+	MomentumZ5f12x621 replay.Source
+	// WeightZ5f12x621 is weight_12x621 (1, 12, 621).
+	WeightZ5f12x621 replay.Source
 	// GradientZ5f16x21 is gradient_16x21 (1, 16, 21).
 	GradientZ5f16x21 replay.Source
 	// MomentumZ5f16x21 is momentum_16x21 (1, 16, 21).
@@ -80,17 +80,17 @@ type OptimizerInputs struct {
 	MomentumZ5f21x144 replay.Source
 	// WeightZ5f21x144 is weight_21x144 (1, 21, 144).
 	WeightZ5f21x144 replay.Source
-	// GradientZ5f24x189 is gradient_24x189 (1, 24, 189).
-	GradientZ5f24x189 replay.Source
-	// MomentumZ5f24x189 is momentum_24x189 (1, 24, 189).
-	MomentumZ5f24x189 replay.Source
-	// WeightZ5f24x189 is weight_24x189 (1, 24, 189).
-	WeightZ5f24x189 replay.Source
+	// GradientZ5f32x189 is gradient_32x189 (1, 32, 189).
+	GradientZ5f32x189 replay.Source
+	// MomentumZ5f32x189 is momentum_32x189 (1, 32, 189).
+	MomentumZ5f32x189 replay.Source
+	// WeightZ5f32x189 is weight_32x189 (1, 32, 189).
+	WeightZ5f32x189 replay.Source
 	// Rate is rate (1).
 	Rate replay.Source
-	// GradientVectors is gradient_vectors (1, 202).
+	// GradientVectors is gradient_vectors (1, 218).
 	GradientVectors replay.Source
-	// MomentumVectors is momentum_vectors (1, 202).
+	// MomentumVectors is momentum_vectors (1, 218).
 	MomentumVectors replay.Source
 }
 
@@ -105,14 +105,14 @@ type OptimizerOutputs struct {
 	NewMomentumZ5f5x8 *replay.Tensor
 	// UpdateZ5f5x8 is update_5x8 (1, 5, 8).
 	UpdateZ5f5x8 *replay.Tensor
-	// NewMomentumZ5f8x549 is new_momentum_8x549 (1, 8, 549).
-	NewMomentumZ5f8x549 *replay.Tensor
-	// UpdateZ5f8x549 is update_8x549 (1, 8, 549).
-	UpdateZ5f8x549 *replay.Tensor
-	// NewMomentumZ5f12x549 is new_momentum_12x549 (1, 12, 549).
-	NewMomentumZ5f12x549 *replay.Tensor
-	// UpdateZ5f12x549 is update_12x549 (1, 12, 549).
-	UpdateZ5f12x549 *replay.Tensor
+	// NewMomentumZ5f8x621 is new_momentum_8x621 (1, 8, 621).
+	NewMomentumZ5f8x621 *replay.Tensor
+	// UpdateZ5f8x621 is update_8x621 (1, 8, 621).
+	UpdateZ5f8x621 *replay.Tensor
+	// NewMomentumZ5f12x621 is new_momentum_12x621 (1, 12, 621).
+	NewMomentumZ5f12x621 *replay.Tensor
+	// UpdateZ5f12x621 is update_12x621 (1, 12, 621).
+	UpdateZ5f12x621 *replay.Tensor
 	// NewMomentumZ5f16x21 is new_momentum_16x21 (1, 16, 21).
 	NewMomentumZ5f16x21 *replay.Tensor
 	// UpdateZ5f16x21 is update_16x21 (1, 16, 21).
@@ -125,13 +125,13 @@ type OptimizerOutputs struct {
 	NewMomentumZ5f21x144 *replay.Tensor
 	// UpdateZ5f21x144 is update_21x144 (1, 21, 144).
 	UpdateZ5f21x144 *replay.Tensor
-	// NewMomentumZ5f24x189 is new_momentum_24x189 (1, 24, 189).
-	NewMomentumZ5f24x189 *replay.Tensor
-	// UpdateZ5f24x189 is update_24x189 (1, 24, 189).
-	UpdateZ5f24x189 *replay.Tensor
-	// NewMomentumVectors is new_momentum_vectors (1, 202).
+	// NewMomentumZ5f32x189 is new_momentum_32x189 (1, 32, 189).
+	NewMomentumZ5f32x189 *replay.Tensor
+	// UpdateZ5f32x189 is update_32x189 (1, 32, 189).
+	UpdateZ5f32x189 *replay.Tensor
+	// NewMomentumVectors is new_momentum_vectors (1, 218).
 	NewMomentumVectors *replay.Tensor
-	// UpdateVectors is update_vectors (1, 202).
+	// UpdateVectors is update_vectors (1, 218).
 	UpdateVectors *replay.Tensor
 }
 
@@ -146,14 +146,14 @@ type OptimizerCotangents struct {
 	NewMomentumZ5f5x8 replay.Source
 	// UpdateZ5f5x8 is update_5x8 (1, 5, 8).
 	UpdateZ5f5x8 replay.Source
-	// NewMomentumZ5f8x549 is new_momentum_8x549 (1, 8, 549).
-	NewMomentumZ5f8x549 replay.Source
-	// UpdateZ5f8x549 is update_8x549 (1, 8, 549).
-	UpdateZ5f8x549 replay.Source
-	// NewMomentumZ5f12x549 is new_momentum_12x549 (1, 12, 549).
-	NewMomentumZ5f12x549 replay.Source
-	// UpdateZ5f12x549 is update_12x549 (1, 12, 549).
-	UpdateZ5f12x549 replay.Source
+	// NewMomentumZ5f8x621 is new_momentum_8x621 (1, 8, 621).
+	NewMomentumZ5f8x621 replay.Source
+	// UpdateZ5f8x621 is update_8x621 (1, 8, 621).
+	UpdateZ5f8x621 replay.Source
+	// NewMomentumZ5f12x621 is new_momentum_12x621 (1, 12, 621).
+	NewMomentumZ5f12x621 replay.Source
+	// UpdateZ5f12x621 is update_12x621 (1, 12, 621).
+	UpdateZ5f12x621 replay.Source
 	// NewMomentumZ5f16x21 is new_momentum_16x21 (1, 16, 21).
 	NewMomentumZ5f16x21 replay.Source
 	// UpdateZ5f16x21 is update_16x21 (1, 16, 21).
@@ -166,13 +166,13 @@ type OptimizerCotangents struct {
 	NewMomentumZ5f21x144 replay.Source
 	// UpdateZ5f21x144 is update_21x144 (1, 21, 144).
 	UpdateZ5f21x144 replay.Source
-	// NewMomentumZ5f24x189 is new_momentum_24x189 (1, 24, 189).
-	NewMomentumZ5f24x189 replay.Source
-	// UpdateZ5f24x189 is update_24x189 (1, 24, 189).
-	UpdateZ5f24x189 replay.Source
-	// NewMomentumVectors is new_momentum_vectors (1, 202).
+	// NewMomentumZ5f32x189 is new_momentum_32x189 (1, 32, 189).
+	NewMomentumZ5f32x189 replay.Source
+	// UpdateZ5f32x189 is update_32x189 (1, 32, 189).
+	UpdateZ5f32x189 replay.Source
+	// NewMomentumVectors is new_momentum_vectors (1, 218).
 	NewMomentumVectors replay.Source
-	// UpdateVectors is update_vectors (1, 202).
+	// UpdateVectors is update_vectors (1, 218).
 	UpdateVectors replay.Source
 }
 
@@ -186,14 +186,14 @@ type OptimizerMemory struct {
 	NewMomentumZ5f5x8 *replay.Tensor
 	// UpdateZ5f5x8 is update_5x8 (1, 5, 8).
 	UpdateZ5f5x8 *replay.Tensor
-	// NewMomentumZ5f8x549 is new_momentum_8x549 (1, 8, 549).
-	NewMomentumZ5f8x549 *replay.Tensor
-	// UpdateZ5f8x549 is update_8x549 (1, 8, 549).
-	UpdateZ5f8x549 *replay.Tensor
-	// NewMomentumZ5f12x549 is new_momentum_12x549 (1, 12, 549).
-	NewMomentumZ5f12x549 *replay.Tensor
-	// UpdateZ5f12x549 is update_12x549 (1, 12, 549).
-	UpdateZ5f12x549 *replay.Tensor
+	// NewMomentumZ5f8x621 is new_momentum_8x621 (1, 8, 621).
+	NewMomentumZ5f8x621 *replay.Tensor
+	// UpdateZ5f8x621 is update_8x621 (1, 8, 621).
+	UpdateZ5f8x621 *replay.Tensor
+	// NewMomentumZ5f12x621 is new_momentum_12x621 (1, 12, 621).
+	NewMomentumZ5f12x621 *replay.Tensor
+	// UpdateZ5f12x621 is update_12x621 (1, 12, 621).
+	UpdateZ5f12x621 *replay.Tensor
 	// NewMomentumZ5f16x21 is new_momentum_16x21 (1, 16, 21).
 	NewMomentumZ5f16x21 *replay.Tensor
 	// UpdateZ5f16x21 is update_16x21 (1, 16, 21).
@@ -206,13 +206,13 @@ type OptimizerMemory struct {
 	NewMomentumZ5f21x144 *replay.Tensor
 	// UpdateZ5f21x144 is update_21x144 (1, 21, 144).
 	UpdateZ5f21x144 *replay.Tensor
-	// NewMomentumZ5f24x189 is new_momentum_24x189 (1, 24, 189).
-	NewMomentumZ5f24x189 *replay.Tensor
-	// UpdateZ5f24x189 is update_24x189 (1, 24, 189).
-	UpdateZ5f24x189 *replay.Tensor
-	// NewMomentumVectors is new_momentum_vectors (1, 202).
+	// NewMomentumZ5f32x189 is new_momentum_32x189 (1, 32, 189).
+	NewMomentumZ5f32x189 *replay.Tensor
+	// UpdateZ5f32x189 is update_32x189 (1, 32, 189).
+	UpdateZ5f32x189 *replay.Tensor
+	// NewMomentumVectors is new_momentum_vectors (1, 218).
 	NewMomentumVectors *replay.Tensor
-	// UpdateVectors is update_vectors (1, 202).
+	// UpdateVectors is update_vectors (1, 218).
 	UpdateVectors *replay.Tensor
 }
 
@@ -258,12 +258,12 @@ func (s *OptimizerStage) Forward(in OptimizerInputs) (OptimizerOutputs, error) {
 		in.GradientZ5f5x8,
 		in.MomentumZ5f5x8,
 		in.WeightZ5f5x8,
-		in.GradientZ5f8x549,
-		in.MomentumZ5f8x549,
-		in.WeightZ5f8x549,
-		in.GradientZ5f12x549,
-		in.MomentumZ5f12x549,
-		in.WeightZ5f12x549,
+		in.GradientZ5f8x621,
+		in.MomentumZ5f8x621,
+		in.WeightZ5f8x621,
+		in.GradientZ5f12x621,
+		in.MomentumZ5f12x621,
+		in.WeightZ5f12x621,
 		in.GradientZ5f16x21,
 		in.MomentumZ5f16x21,
 		in.WeightZ5f16x21,
@@ -273,9 +273,9 @@ func (s *OptimizerStage) Forward(in OptimizerInputs) (OptimizerOutputs, error) {
 		in.GradientZ5f21x144,
 		in.MomentumZ5f21x144,
 		in.WeightZ5f21x144,
-		in.GradientZ5f24x189,
-		in.MomentumZ5f24x189,
-		in.WeightZ5f24x189,
+		in.GradientZ5f32x189,
+		in.MomentumZ5f32x189,
+		in.WeightZ5f32x189,
 		in.Rate,
 		in.GradientVectors,
 		in.MomentumVectors,
@@ -288,18 +288,18 @@ func (s *OptimizerStage) Forward(in OptimizerInputs) (OptimizerOutputs, error) {
 		UpdateZ5f3x12:        out[1],
 		NewMomentumZ5f5x8:    out[2],
 		UpdateZ5f5x8:         out[3],
-		NewMomentumZ5f8x549:  out[4],
-		UpdateZ5f8x549:       out[5],
-		NewMomentumZ5f12x549: out[6],
-		UpdateZ5f12x549:      out[7],
+		NewMomentumZ5f8x621:  out[4],
+		UpdateZ5f8x621:       out[5],
+		NewMomentumZ5f12x621: out[6],
+		UpdateZ5f12x621:      out[7],
 		NewMomentumZ5f16x21:  out[8],
 		UpdateZ5f16x21:       out[9],
 		NewMomentumZ5f16x27:  out[10],
 		UpdateZ5f16x27:       out[11],
 		NewMomentumZ5f21x144: out[12],
 		UpdateZ5f21x144:      out[13],
-		NewMomentumZ5f24x189: out[14],
-		UpdateZ5f24x189:      out[15],
+		NewMomentumZ5f32x189: out[14],
+		UpdateZ5f32x189:      out[15],
 		NewMomentumVectors:   out[16],
 		UpdateVectors:        out[17],
 	}, nil
@@ -318,12 +318,12 @@ func (s *OptimizerStage) Evaluate(in OptimizerInputs) (OptimizerOutputs, error) 
 		in.GradientZ5f5x8,
 		in.MomentumZ5f5x8,
 		in.WeightZ5f5x8,
-		in.GradientZ5f8x549,
-		in.MomentumZ5f8x549,
-		in.WeightZ5f8x549,
-		in.GradientZ5f12x549,
-		in.MomentumZ5f12x549,
-		in.WeightZ5f12x549,
+		in.GradientZ5f8x621,
+		in.MomentumZ5f8x621,
+		in.WeightZ5f8x621,
+		in.GradientZ5f12x621,
+		in.MomentumZ5f12x621,
+		in.WeightZ5f12x621,
 		in.GradientZ5f16x21,
 		in.MomentumZ5f16x21,
 		in.WeightZ5f16x21,
@@ -333,9 +333,9 @@ func (s *OptimizerStage) Evaluate(in OptimizerInputs) (OptimizerOutputs, error) 
 		in.GradientZ5f21x144,
 		in.MomentumZ5f21x144,
 		in.WeightZ5f21x144,
-		in.GradientZ5f24x189,
-		in.MomentumZ5f24x189,
-		in.WeightZ5f24x189,
+		in.GradientZ5f32x189,
+		in.MomentumZ5f32x189,
+		in.WeightZ5f32x189,
 		in.Rate,
 		in.GradientVectors,
 		in.MomentumVectors,
@@ -348,18 +348,18 @@ func (s *OptimizerStage) Evaluate(in OptimizerInputs) (OptimizerOutputs, error) 
 		UpdateZ5f3x12:        out[1],
 		NewMomentumZ5f5x8:    out[2],
 		UpdateZ5f5x8:         out[3],
-		NewMomentumZ5f8x549:  out[4],
-		UpdateZ5f8x549:       out[5],
-		NewMomentumZ5f12x549: out[6],
-		UpdateZ5f12x549:      out[7],
+		NewMomentumZ5f8x621:  out[4],
+		UpdateZ5f8x621:       out[5],
+		NewMomentumZ5f12x621: out[6],
+		UpdateZ5f12x621:      out[7],
 		NewMomentumZ5f16x21:  out[8],
 		UpdateZ5f16x21:       out[9],
 		NewMomentumZ5f16x27:  out[10],
 		UpdateZ5f16x27:       out[11],
 		NewMomentumZ5f21x144: out[12],
 		UpdateZ5f21x144:      out[13],
-		NewMomentumZ5f24x189: out[14],
-		UpdateZ5f24x189:      out[15],
+		NewMomentumZ5f32x189: out[14],
+		UpdateZ5f32x189:      out[15],
 		NewMomentumVectors:   out[16],
 		UpdateVectors:        out[17],
 	}, nil
@@ -383,16 +383,16 @@ func (s *OptimizerStage) Memory() (OptimizerMemory, error) {
 	if m.UpdateZ5f5x8, err = s.stage.Cotangent(3); err != nil {
 		return OptimizerMemory{}, err
 	}
-	if m.NewMomentumZ5f8x549, err = s.stage.Cotangent(4); err != nil {
+	if m.NewMomentumZ5f8x621, err = s.stage.Cotangent(4); err != nil {
 		return OptimizerMemory{}, err
 	}
-	if m.UpdateZ5f8x549, err = s.stage.Cotangent(5); err != nil {
+	if m.UpdateZ5f8x621, err = s.stage.Cotangent(5); err != nil {
 		return OptimizerMemory{}, err
 	}
-	if m.NewMomentumZ5f12x549, err = s.stage.Cotangent(6); err != nil {
+	if m.NewMomentumZ5f12x621, err = s.stage.Cotangent(6); err != nil {
 		return OptimizerMemory{}, err
 	}
-	if m.UpdateZ5f12x549, err = s.stage.Cotangent(7); err != nil {
+	if m.UpdateZ5f12x621, err = s.stage.Cotangent(7); err != nil {
 		return OptimizerMemory{}, err
 	}
 	if m.NewMomentumZ5f16x21, err = s.stage.Cotangent(8); err != nil {
@@ -413,10 +413,10 @@ func (s *OptimizerStage) Memory() (OptimizerMemory, error) {
 	if m.UpdateZ5f21x144, err = s.stage.Cotangent(13); err != nil {
 		return OptimizerMemory{}, err
 	}
-	if m.NewMomentumZ5f24x189, err = s.stage.Cotangent(14); err != nil {
+	if m.NewMomentumZ5f32x189, err = s.stage.Cotangent(14); err != nil {
 		return OptimizerMemory{}, err
 	}
-	if m.UpdateZ5f24x189, err = s.stage.Cotangent(15); err != nil {
+	if m.UpdateZ5f32x189, err = s.stage.Cotangent(15); err != nil {
 		return OptimizerMemory{}, err
 	}
 	if m.NewMomentumVectors, err = s.stage.Cotangent(16); err != nil {
@@ -436,18 +436,18 @@ func (s *OptimizerStage) Backward(cotangents OptimizerCotangents) (OptimizerGrad
 		cotangents.UpdateZ5f3x12,
 		cotangents.NewMomentumZ5f5x8,
 		cotangents.UpdateZ5f5x8,
-		cotangents.NewMomentumZ5f8x549,
-		cotangents.UpdateZ5f8x549,
-		cotangents.NewMomentumZ5f12x549,
-		cotangents.UpdateZ5f12x549,
+		cotangents.NewMomentumZ5f8x621,
+		cotangents.UpdateZ5f8x621,
+		cotangents.NewMomentumZ5f12x621,
+		cotangents.UpdateZ5f12x621,
 		cotangents.NewMomentumZ5f16x21,
 		cotangents.UpdateZ5f16x21,
 		cotangents.NewMomentumZ5f16x27,
 		cotangents.UpdateZ5f16x27,
 		cotangents.NewMomentumZ5f21x144,
 		cotangents.UpdateZ5f21x144,
-		cotangents.NewMomentumZ5f24x189,
-		cotangents.UpdateZ5f24x189,
+		cotangents.NewMomentumZ5f32x189,
+		cotangents.UpdateZ5f32x189,
 		cotangents.NewMomentumVectors,
 		cotangents.UpdateVectors,
 	}); err != nil {

@@ -15,7 +15,7 @@ const FeaturesDigest = "7219dd5d6285e51a059791e2330abff877b595b864a55b13280437f8
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "95849bc036dedbd4c9aed08ccf7fec8389b9dd620908e9aa53d62e0eeb238d68"
+const FeaturesKernels = "744d097803fcd15a19b8f139bf98a9179b81c95b62554408095d608bb9689c70"
 
 //go:embed features_plan.json
 var planFeatures []byte
