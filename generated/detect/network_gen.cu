@@ -1871,23 +1871,23 @@ struct jitter {
 // A channel is the value less the chroma times how far the hue is from its own
 // third of the circle; place, in sixths from 0 to below 12, is as far ahead of the
 // hue as the channel wants.
-__device__ __forceinline__ unsigned char jittered_channel(uint64_t value, uint64_t chroma, int32_t place) {
+__device__ __forceinline__ unsigned char jittered_channel(int32_t value, int32_t chroma, int32_t place) {
   place = place >= 6 << 24 ? place - (6 << 24) : place;
   const int32_t fall = smaller(place, (4 << 24) - place);
-  const uint64_t away = uint64_t(smaller(fall < 0 ? 0 : fall, 1 << 24));
-  const uint64_t channel = value - (chroma * away >> 24);
+  const int32_t away = smaller(fall < 0 ? 0 : fall, 1 << 24);
+  const int32_t channel = value - int32_t(int64_t(chroma) * away >> 24);
   return (unsigned char)((channel + 0x7fff + (channel >> 16 & 1)) >> 16);
 }
 
 __device__ __forceinline__ void jitter_color(unsigned char (&color)[3], const jitter &j) {
   const int32_t r = color[0], g = color[1], b = color[2];
   const int32_t low = smaller(smaller(r, g), b), high = -smaller(smaller(-r, -g), -b);
-  const uint64_t value = smaller(uint64_t(high) * uint64_t(65536 + j.value), uint64_t(255) << 16);
-  uint64_t chroma = 0;
-  int32_t hue = 0;
+  const int32_t value = smaller(high * (65536 + j.value), 255 << 16);
+  int32_t chroma = 0, hue = 0;
   if (high > low) {
-    const uint64_t saturation = uint64_t(high - low) * uint64_t((1 << 24) / high) * uint64_t(65536 + j.saturation) >> 16;
-    chroma = value * smaller(saturation, uint64_t(1) << 24) >> 24;
+    const int32_t full = (high - low) * ((1 << 24) / high); // saturation 1 at most
+    const int32_t saturation = smaller(int32_t(int64_t(full) * (65536 + j.saturation) >> 16), 1 << 24);
+    chroma = int32_t(int64_t(value) * saturation >> 24);
     const int32_t scale = (1 << 24) / (high - low);
     if (high == r)
       hue = (g - b) * scale + (g < b ? 6 << 24 : 0);

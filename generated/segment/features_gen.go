@@ -15,7 +15,7 @@ const FeaturesDigest = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d7869
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "e13a91152c33680e14e16039da1e7661a31c5972111be14a2661054c9526c8ff"
+const FeaturesKernels = "195e476bed06421c6219710eba0db25ccb1bf78ee496008eec1c8fd17b9cf29e"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -15,7 +15,7 @@ const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c2831
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "808a43ead23edc23c9f4ebabc4c7067b4934bb37182c39fd433a388f2df91227"
+const FeaturesKernels = "bbb01c710ff46c0cc2a16d1c852c71b1d490ba39489ec4d5ba99611cf0f4c242"
 
 //go:embed features_plan.json
 var planFeatures []byte
