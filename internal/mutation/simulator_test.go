@@ -50,7 +50,7 @@ var onTheSimulator = []simulated{
 		kernels,
 		"  if (item >= rows * chunks)\n    return;\n  const Index row = item / chunks, inner = item % chunks * V;\n  float a[V] = {}, b[V] = {}, y[V];\n",
 		"  if (item + 1 >= rows * chunks)\n    return;\n  const Index row = item / chunks, inner = item % chunks * V;\n  float a[V] = {}, b[V] = {}, y[V];\n",
-	}}, backEnd, "TestKernelsStayInTheirStorages/small/fp32", "not finite"},
+	}}, backEnd, "TestKernelsStayInTheirStorages/small/fp32", "output classes"},
 	{"the release of a graph", []edit{{program, "    cuGraphDestroy(graph);\n", "    (void)graph;\n"}}, simulator, recordings, "graphs"},
 	{"no allocation while recording", []edit{{
 		program,
