@@ -15,7 +15,7 @@ const FeaturesDigest = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d7869
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "2f861d12e38006c0b37cd5a686912b443b029754d07ba1045a07e01a8f014f4c"
+const FeaturesKernels = "c9d2b63d155cdf12c3893180d9fecbbf236f372294879e820fff77d2fa4ca11c"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -3236,7 +3236,9 @@ struct weight_gradient_flat_kernel {
 template <class T, bool Tf32, class Index, class S>
 __device__ __forceinline__ void weight_gradient_flat(const reprise_weight_gradient_arguments &p) {
   if constexpr (sizeof(T) != 2) {
-    using wide = convolution_shape<S::CI, S::CO, 1, 1, 1, S::BM <= 64 ? 64 : 128, S::BN>;
+    // Copies of that kernel go by rows of a power of two.
+    using wide = convolution_shape<S::CI, S::CO, 1, 1, 1, S::BM <= 64 ? 64 : 128, S::BN <= 32 ? S::BN : 64>;
+    static_assert((S::CI - 1) / S::BN == (S::CI - 1) / wide::BN, "the launch has the tiles of another kernel");
     weight_gradient_partial<T, Tf32, Index, wide, 1, false, true, true>(p);
   } else {
     sum_pixels<weight_gradient_flat_kernel<T, Index, S>, Index>(p);

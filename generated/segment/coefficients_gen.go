@@ -15,7 +15,7 @@ const CoefficientsDigest = "b75cc1d48c8e03fdb4b39b3582b0d563574194c19a1f70e9eac1
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "d33e7b4b892017c03ad6c2439a9be4a7ff97dde08f2b4eed7b58c379c8b17ba8"
+const CoefficientsKernels = "15537a01f826b4e57b5ea3886c182ea875daed3d24af41ee76290cc371459df8"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

@@ -15,7 +15,7 @@ const FusionDigest = "88900e7e279e4a050b2a72df5c1f450cef31c9aef3fc8da5ee41649ebe
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "f2ed6f70e82802795ec630c897c56921dde2ac559fb030ffb7247cc51a96dba3"
+const FusionKernels = "ca750694f2cacab573dd968daf61c238240c7e89d09c76ac3797d2fe407cf98e"
 
 //go:embed fusion_plan.json
 var planFusion []byte

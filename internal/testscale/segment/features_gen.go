@@ -15,7 +15,7 @@ const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c2831
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "bbb01c710ff46c0cc2a16d1c852c71b1d490ba39489ec4d5ba99611cf0f4c242"
+const FeaturesKernels = "32126b328adfed3cac095a3206cde464c70600e8d0179ddb6c1078bde09acf6d"
 
 //go:embed features_plan.json
 var planFeatures []byte

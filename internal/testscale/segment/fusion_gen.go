@@ -15,7 +15,7 @@ const FusionDigest = "6b9a244efa2af88aacc45411a32358a18cdc11afca7453feafa7972a4c
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "be92c90dacdad6abb5a3039180d67d0b2d80cd6457ab85a6e889da2a8d85fa86"
+const FusionKernels = "ba722a2841487acbd59edb7f05c6eb6942f416ef43c954e83f67957dfcbe9b6c"
 
 //go:embed fusion_plan.json
 var planFusion []byte

@@ -15,7 +15,7 @@ const Digest = "8a52f4a603daef88a7d90c2c93b776e29f0f66829d221e9e864c6ebd67f58936
 
 // Kernels is the SHA-256 of the CUDA and C text of stage network, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const Kernels = "8841366f0b7630ec9656750368ddf9859cca2bfd3670e2467f1be49dae404d23"
+const Kernels = "f02e97a03d989f2109c8b7d2dd7c62935ebdef8f9241fee24df4a9a7d5dfcb05"
 
 //go:embed network_plan.json
 var planNetwork []byte
