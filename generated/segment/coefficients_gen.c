@@ -2386,7 +2386,7 @@ static CUresult backward_0_11(context *c, int lane) {
 static CUresult backward_0_12(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -2466,7 +2466,7 @@ static CUresult backward_0_18(context *c, int lane) {
 static CUresult backward_0_19(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -2610,7 +2610,7 @@ static CUresult backward_0_30(context *c, int lane) {
 static CUresult backward_0_31(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -2838,7 +2838,7 @@ static CUresult backward_0_49(context *c, int lane) {
 static CUresult backward_0_50(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -3310,7 +3310,7 @@ static CUresult backward_0_88(context *c, int lane) {
 static CUresult backward_0_89(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -3542,7 +3542,7 @@ static CUresult backward_0_107(context *c, int lane) {
 static CUresult backward_0_108(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -3662,7 +3662,7 @@ static CUresult backward_1_8(context *c, int lane) {
 static CUresult backward_1_12(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 

@@ -15,7 +15,7 @@ const CoefficientsDigest = "b75cc1d48c8e03fdb4b39b3582b0d563574194c19a1f70e9eac1
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "15537a01f826b4e57b5ea3886c182ea875daed3d24af41ee76290cc371459df8"
+const CoefficientsKernels = "434e4b9e827e332b309857023e84e011db458f75a0adf600d397a225b941f4fc"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

@@ -9138,7 +9138,7 @@ static CUresult backward_0_10(context *c, int lane) {
 static CUresult backward_0_11(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9218,7 +9218,7 @@ static CUresult backward_0_17(context *c, int lane) {
 static CUresult backward_0_18(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9362,7 +9362,7 @@ static CUresult backward_0_29(context *c, int lane) {
 static CUresult backward_0_30(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9442,7 +9442,7 @@ static CUresult backward_0_36(context *c, int lane) {
 static CUresult backward_0_37(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9586,7 +9586,7 @@ static CUresult backward_0_48(context *c, int lane) {
 static CUresult backward_0_49(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9666,7 +9666,7 @@ static CUresult backward_0_55(context *c, int lane) {
 static CUresult backward_0_56(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9810,7 +9810,7 @@ static CUresult backward_0_67(context *c, int lane) {
 static CUresult backward_0_68(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9890,7 +9890,7 @@ static CUresult backward_0_74(context *c, int lane) {
 static CUresult backward_0_75(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -10034,7 +10034,7 @@ static CUresult backward_0_86(context *c, int lane) {
 static CUresult backward_0_87(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -10114,7 +10114,7 @@ static CUresult backward_0_93(context *c, int lane) {
 static CUresult backward_0_94(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -10258,7 +10258,7 @@ static CUresult backward_0_105(context *c, int lane) {
 static CUresult backward_0_106(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -10338,7 +10338,7 @@ static CUresult backward_0_112(context *c, int lane) {
 static CUresult backward_0_113(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -10482,7 +10482,7 @@ static CUresult backward_0_124(context *c, int lane) {
 static CUresult backward_0_125(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -10942,7 +10942,7 @@ static CUresult backward_0_162(context *c, int lane) {
 static CUresult backward_0_163(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -11170,7 +11170,7 @@ static CUresult backward_0_181(context *c, int lane) {
 static CUresult backward_0_182(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -11262,7 +11262,7 @@ static CUresult backward_0_189(context *c, int lane) {
 static CUresult backward_0_190(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -11406,7 +11406,7 @@ static CUresult backward_0_201(context *c, int lane) {
 static CUresult backward_0_202(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -11634,7 +11634,7 @@ static CUresult backward_0_220(context *c, int lane) {
 static CUresult backward_0_221(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 

@@ -6220,7 +6220,7 @@ static CUresult backward_0_10(context *c, int lane) {
 static CUresult backward_0_11(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -6300,7 +6300,7 @@ static CUresult backward_0_17(context *c, int lane) {
 static CUresult backward_0_18(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -6444,7 +6444,7 @@ static CUresult backward_0_29(context *c, int lane) {
 static CUresult backward_0_30(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -6524,7 +6524,7 @@ static CUresult backward_0_36(context *c, int lane) {
 static CUresult backward_0_37(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -6668,7 +6668,7 @@ static CUresult backward_0_48(context *c, int lane) {
 static CUresult backward_0_49(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -6748,7 +6748,7 @@ static CUresult backward_0_55(context *c, int lane) {
 static CUresult backward_0_56(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -6892,7 +6892,7 @@ static CUresult backward_0_67(context *c, int lane) {
 static CUresult backward_0_68(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -6972,7 +6972,7 @@ static CUresult backward_0_74(context *c, int lane) {
 static CUresult backward_0_75(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -7116,7 +7116,7 @@ static CUresult backward_0_86(context *c, int lane) {
 static CUresult backward_0_87(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -7196,7 +7196,7 @@ static CUresult backward_0_93(context *c, int lane) {
 static CUresult backward_0_94(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -7340,7 +7340,7 @@ static CUresult backward_0_105(context *c, int lane) {
 static CUresult backward_0_106(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -7420,7 +7420,7 @@ static CUresult backward_0_112(context *c, int lane) {
 static CUresult backward_0_113(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -7564,7 +7564,7 @@ static CUresult backward_0_124(context *c, int lane) {
 static CUresult backward_0_125(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -7644,7 +7644,7 @@ static CUresult backward_0_131(context *c, int lane) {
 static CUresult backward_0_132(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -7788,7 +7788,7 @@ static CUresult backward_0_143(context *c, int lane) {
 static CUresult backward_0_144(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -7868,7 +7868,7 @@ static CUresult backward_0_150(context *c, int lane) {
 static CUresult backward_0_151(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -8012,7 +8012,7 @@ static CUresult backward_0_162(context *c, int lane) {
 static CUresult backward_0_163(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -8240,7 +8240,7 @@ static CUresult backward_0_181(context *c, int lane) {
 static CUresult backward_0_182(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -8320,7 +8320,7 @@ static CUresult backward_0_188(context *c, int lane) {
 static CUresult backward_0_189(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -8464,7 +8464,7 @@ static CUresult backward_0_200(context *c, int lane) {
 static CUresult backward_0_201(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -8544,7 +8544,7 @@ static CUresult backward_0_207(context *c, int lane) {
 static CUresult backward_0_208(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -8692,7 +8692,7 @@ static CUresult backward_0_219(context *c, int lane) {
 static CUresult backward_0_220(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -8920,7 +8920,7 @@ static CUresult backward_0_238(context *c, int lane) {
 static CUresult backward_0_239(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9148,7 +9148,7 @@ static CUresult backward_0_257(context *c, int lane) {
 static CUresult backward_0_258(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9376,7 +9376,7 @@ static CUresult backward_0_276(context *c, int lane) {
 static CUresult backward_0_277(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9604,7 +9604,7 @@ static CUresult backward_0_295(context *c, int lane) {
 static CUresult backward_0_296(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9832,7 +9832,7 @@ static CUresult backward_0_314(context *c, int lane) {
 static CUresult backward_0_315(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -10064,7 +10064,7 @@ static CUresult backward_0_333(context *c, int lane) {
 static CUresult backward_0_334(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -10640,7 +10640,7 @@ static CUresult backward_1_169(context *c, int lane) {
 static CUresult backward_1_170(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -11708,7 +11708,7 @@ static CUresult backward_3_169(context *c, int lane) {
 static CUresult backward_3_170(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 

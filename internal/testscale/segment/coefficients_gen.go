@@ -15,7 +15,7 @@ const CoefficientsDigest = "5e9b70272e40a105fec6dd0a05aab9d24f03a037b92a19f3f93d
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "191564bc942e9001fa01c08fd0110d5126b9660446324831b260baf1c3a8f771"
+const CoefficientsKernels = "0eba084b3d5234a0d0a709ab0a1efe0ace70c7efacf37eb88a1679f25eedc632"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte
