@@ -168,7 +168,10 @@ func (u unit) symbols(v Variant) []string {
 // if they are there.
 func (c Config) object(ctx context.Context, u unit, v Variant) (data [][]byte, fresh bool, err error) {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%q %q %q\n", c.Compiler.Name, c.Compiler.Version, c.Compiler.arguments(v))
+	fmt.Fprintf(sum, "%q %q\n", c.Compiler.Name, c.Compiler.Version)
+	for _, target := range c.Compiler.Targets {
+		fmt.Fprintf(sum, "%s %q\n", target, c.Compiler.arguments(v, assembledFrom(target)))
+	}
 	sum.Write(u.text)
 	kept := filepath.Join(c.Cache, hex.EncodeToString(sum.Sum(nil)))
 	for _, target := range c.Compiler.Targets {

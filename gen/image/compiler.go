@@ -20,15 +20,26 @@ type Compiler struct {
 	Version string   // one line
 	Targets []string // what it compiles for
 
-	flags []string // for PTX
+	flags        []string // for PTX
+	architecture string   // the flag that names the PTX's architecture; empty if flags do
 }
 
 // clangNames are looked for in this order.
 var clangNames = []string{"clang++-19", "clang-19", "clang++", "clang"}
 
-// ptxTarget is the PTX that everything else is assembled from: no kernel depends
-// on the architecture.
+// ptxTarget is the PTX that an image holds, for devices that it has no machine code
+// for.
 const ptxTarget = "compute_80"
+
+// assembledFrom gives the PTX that a target is assembled from. There are two:
+// kernels depend on the architecture only in how they begin, which from compute
+// capability 9.0 on is to wait for the launch before.
+func assembledFrom(target string) string {
+	if strings.HasPrefix(target, "sm_9") {
+		return "compute_90"
+	}
+	return ptxTarget
+}
 
 // DefaultTargets are machine code for compute capability 8.0 (and with it 8.6 and
 // 8.9) and 9.0, and PTX for later ones.
@@ -49,7 +60,8 @@ func FindCompiler(ctx context.Context, name string, targets []string) (*Compiler
 			return nil, errors.New("nvcc is not in the path, and without it a kernel image would stay stale or missing; install the CUDA toolkit 11.8 or later, or use -compiler clang for PTX")
 		}
 		c := &Compiler{Name: name, Path: path, Targets: slices.Clone(targets)}
-		c.flags = []string{"-ptx", "-arch", ptxTarget, "-x", "cu", "-std=c++17", "-O3", "-diag-suppress", "177"}
+		c.architecture = "-arch"
+		c.flags = []string{"-ptx", "-x", "cu", "-std=c++17", "-O3", "-diag-suppress", "177"}
 		return c, c.identify(ctx)
 	case "clang":
 		for _, candidate := range clangNames {
@@ -99,9 +111,12 @@ func (c *Compiler) identify(ctx context.Context) error {
 	return fmt.Errorf("%s --version: there is no version in what it prints", c.Path)
 }
 
-// arguments are the flags for a variant.
-func (c *Compiler) arguments(v Variant) []string {
+// arguments are the flags for the PTX of a variant.
+func (c *Compiler) arguments(v Variant, architecture string) []string {
 	args := append([]string(nil), c.flags...)
+	if c.architecture != "" {
+		args = append(args, c.architecture, architecture)
+	}
 	args = append(args, "-DREPRISE_"+strings.ToUpper(v.Precision))
 	if v.Wide {
 		args = append(args, "-DREPRISE_WIDE")
@@ -109,26 +124,33 @@ func (c *Compiler) arguments(v Variant) []string {
 	return args
 }
 
-// compile compiles a text for a variant, once to PTX, and assembles that for each
-// target. The folder is its own.
+// compile compiles a text for a variant to the PTX that the targets need, and
+// assembles that for each of them. The folder is its own.
 func (c *Compiler) compile(ctx context.Context, text []byte, v Variant, dir string) ([][]byte, error) {
-	const source, ptx = "kernels.cu", "kernels.ptx"
+	const source = "kernels.cu"
 	if err := os.WriteFile(filepath.Join(dir, source), text, 0o600); err != nil {
 		return nil, err
 	}
-	if err := c.run(ctx, dir, append(c.arguments(v), source, "-o", ptx)...); err != nil {
-		return nil, err
-	}
 	var out [][]byte
+	made := map[string]string{} // files of PTX by architecture
 	for _, target := range c.Targets {
-		made := ptx
+		architecture := assembledFrom(target)
+		ptx, known := made[architecture]
+		if !known {
+			ptx = architecture + ".ptx"
+			if err := c.run(ctx, dir, append(c.arguments(v, architecture), source, "-o", ptx)...); err != nil {
+				return nil, err
+			}
+			made[architecture] = ptx
+		}
+		file := ptx
 		if target != ptxTarget {
-			made = target + ".cubin"
-			if err := c.run(ctx, dir, "-cubin", "-arch", target, ptx, "-o", made); err != nil {
+			file = target + ".cubin"
+			if err := c.run(ctx, dir, "-cubin", "-arch", target, ptx, "-o", file); err != nil {
 				return nil, err
 			}
 		}
-		data, err := os.ReadFile(filepath.Join(dir, made))
+		data, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			return nil, err
 		}
