@@ -213,6 +213,37 @@ func TestFaultyKernels(t *testing.T) {
 	}
 }
 
+// A kernel that may start early waits for the launch before, in every thread and
+// before it touches memory.
+func TestEarlyLaunches(t *testing.T) {
+	needSimulator(t)
+	data := image(t)
+	for kernel, report := range map[string]string{
+		"add_one_after": "",
+		"add_one":       "kernel add_one, block (0, 0, 0), thread (0, 0, 0): reads before it has waited for the launch before",
+		"some_after":    "kernel some_after, block (0, 0, 0), thread (100, 0, 0): ends without having waited for the launch before",
+	} {
+		t.Run(kernel, func(t *testing.T) {
+			found := with(t, data, func(r *rig) {
+				to := r.alloc(4 * 100)
+				require.Zero(r, r.launch("iota", 1, probe.Argument{To: to, N: 100}))
+				f, s := probe.Find(r.module, kernel)
+				require.Zero(r, s)
+				require.Zero(r, probe.LaunchEarly(f, 1, 128, r.stream, probe.Argument{To: to, N: 100}))
+				require.Zero(r, probe.Wait(r.stream))
+				got := make([]float32, 100)
+				require.Zero(r, probe.Read(got, to))
+				require.EqualValues(r, 100, got[99])
+			})
+			if report == "" {
+				require.Empty(t, found)
+			} else {
+				require.Contains(t, found, report)
+			}
+		})
+	}
+}
+
 // Memory that was freed before the work that uses it is waited for.
 func TestUseAfterFree(t *testing.T) {
 	needSimulator(t)

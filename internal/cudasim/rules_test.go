@@ -343,7 +343,7 @@ func TestModuleIsRefused(t *testing.T) {
 	plan, err := small.FirstPlan()
 	require.NoError(t, err)
 	for status, want := range map[cudasim.Status]string{
-		222: "cannot be loaded on simulated CUDA device, compute capability 8.0; install a newer driver, or build the image with an older toolkit",
+		222: "cannot be loaded on simulated CUDA device, compute capability 9.0; install a newer driver, or build the image with an older toolkit",
 		209: "compute capability 8.0 is the least that kernels are written for",
 	} {
 		d, err := openCUDA()

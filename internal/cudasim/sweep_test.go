@@ -106,7 +106,7 @@ var injected = []struct {
 	{"cuModuleLoadData", 222}, {"cuModuleGetFunction", notFound}, {"cuFuncSetAttribute", invalidValue}, {"cuMemGetInfo", 999},
 	{"cuMemAlloc", outOfMemory}, {"cuMemHostAlloc", outOfMemory}, {"cuStreamCreate", outOfMemory}, {"cuEventCreate", outOfMemory},
 	{"cuMemsetD8Async", invalidValue}, {"cuMemcpyHtoDAsync", invalidValue}, {"cuMemcpyDtoHAsync", invalidValue}, {"cuMemcpyDtoDAsync", invalidValue},
-	{"cuLaunchKernel", 701}, {"cuEventRecord", invalidHandle}, {"cuStreamWaitEvent", invalidHandle}, {"cuStreamSynchronize", 999},
+	{"cuLaunchKernelEx", 701}, {"cuEventRecord", invalidHandle}, {"cuStreamWaitEvent", invalidHandle}, {"cuStreamSynchronize", 999},
 	{"cuStreamBeginCapture", illegalState}, {"cuStreamEndCapture", invalidated}, {"cuGraphGetNodes", invalidValue}, {"cuGraphNodeGetType", invalidValue},
 	{"cuGraphInstantiateWithFlags", outOfMemory}, {"cuGraphUpload", outOfMemory}, {"cuGraphLaunch", outOfMemory},
 	{"cuGraphDestroy", invalidValue}, {"cuGraphExecDestroy", invalidValue}, {"cuEventDestroy", invalidHandle}, {"cuStreamDestroy", invalidHandle},
@@ -203,7 +203,7 @@ func TestEveryCallCanFail(t *testing.T) {
 // exhaustible are the calls that take memory of the device or the host.
 var exhaustible = []string{
 	"cuDevicePrimaryCtxRetain", "cuModuleLoadData", "cuMemAlloc", "cuMemHostAlloc", "cuStreamCreate", "cuEventCreate",
-	"cuLaunchKernel", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphUpload", "cuGraphLaunch",
+	"cuLaunchKernelEx", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphUpload", "cuGraphLaunch",
 }
 
 // Whatever call finds no memory, the fit goes on natively and ends with the native
@@ -227,7 +227,7 @@ func TestEveryCallCanRunOutOfMemory(t *testing.T) {
 // trusting are the calls that report what an earlier kernel did wrong.
 var trusting = []string{
 	"cuMemAlloc", "cuMemHostAlloc", "cuStreamCreate", "cuEventCreate", "cuMemsetD8Async", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync",
-	"cuLaunchKernel", "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize",
+	"cuLaunchKernelEx", "cuEventRecord", "cuStreamWaitEvent", "cuStreamSynchronize",
 	"cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiateWithFlags", "cuGraphUpload", "cuGraphLaunch", "cuGraphExecDestroy", "cuMemFree",
 }
 

@@ -27,7 +27,7 @@ image() {
   rm -rf "$build/packages/$1"
   mkdir -p "$build/packages/$1"
   cp "$1"/*_gen.cu "$1"/*_gen.c "$1"/*_gen.h "$build/packages/$1"
-  PATH="$build/bin:$PATH" "$build/bin/reprise" image --cache "$build/kernels" --targets compute_80 --precisions "$2" "$build/packages/$1" >/dev/null
+  PATH="$build/bin:$PATH" "$build/bin/reprise" image --cache "$build/kernels" --targets sm_90 --precisions "$2" "$build/packages/$1" >/dev/null
 }
 image internal/testscale/small fp32,fp16,bf16
 image internal/testscale/obb fp32,fp16,bf16

@@ -35,6 +35,10 @@ struct cudasim_table {
 extern "C" {
 extern cudasim_builtins cudasim_now;
 
+// Waits for the launch before on the stream, of which the launch may have been
+// started early.
+void cudasim_wait_for_launch_before(void);
+
 // Waits for all threads of the block.
 void cudasim_barrier(void);
 

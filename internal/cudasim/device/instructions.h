@@ -11,6 +11,7 @@
 
 namespace reprise {
 
+inline void wait_for_launch_before() { cudasim_wait_for_launch_before(); }
 inline uint32_t shared_address(const void *p) { return cudasim_shared_address(p); }
 inline void copy_async_16(uint32_t to, const void *from, int bytes) { cudasim_copy_begin(to, from, bytes); }
 inline void copy_commit() { cudasim_copy_commit(); }

@@ -109,8 +109,15 @@ __attribute__((noinline)) void blocks_meet(uintptr_t a, const char *does) {
   accuse(race_of_blocks, text("%s what another block of the launch has written, at %s", does, describe(a).c_str()));
 }
 
-// No block reads or writes what another block of the same launch writes.
+__attribute__((noinline)) void too_early(uintptr_t a, const char *does) {
+  accuse(not_waited, text("%s before it has waited for the launch before, at %s", does, describe(a).c_str()));
+}
+
+// No block reads or writes what another block of the same launch writes, nor
+// anything while the launch before may still run.
 inline void meet(uintptr_t a, size_t bytes, bool write) {
+  if (now.early)
+    too_early(a, write ? "writes" : "reads");
   for (uint32_t *w = writer(a); w <= writer(a + bytes - 1); w++) {
     if (*w >= now.first && *w != now.block && bytes >= 4)
       blocks_meet(a, write ? "writes" : "reads");

@@ -16,11 +16,14 @@ int device_count() {
   return set != nullptr ? atoi(set) : 1;
 }
 
-// "8.0" unless CUDASIM_CAPABILITY says otherwise.
+// What the driver says to be: recordings keep early starts, as from CUDA 12.3 on.
+constexpr int simulated_version = 12030;
+
+// "9.0" unless CUDASIM_CAPABILITY says otherwise.
 void capability(int *major, int *minor) {
   const char *set = getenv("CUDASIM_CAPABILITY");
   if (set == nullptr || sscanf(set, "%d.%d", major, minor) != 2) {
-    *major = 8;
+    *major = 9;
     *minor = 0;
   }
 }
@@ -108,7 +111,7 @@ CUresult CUDAAPI cuInit(unsigned flags) {
 
 CUresult CUDAAPI cuDriverGetVersion(int *version) {
   return call("cuDriverGetVersion", initialises, [&] {
-    *version = CUDA_VERSION;
+    *version = simulated_version;
     return CUDA_SUCCESS;
   });
 }

@@ -33,14 +33,14 @@ CUresult check_launch(const Function &f, const Grid &g) {
   return g.dynamic_bytes <= unsigned(f.dynamic_limit) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult launch(const std::shared_ptr<Function> &f, const Grid &g, CUstream stream, void **parameters) {
+CUresult launch(const std::shared_ptr<Function> &f, const Grid &g, CUstream stream, void **parameters, const char *call) {
   Stream *s;
   std::shared_ptr<Stream> keep;
   if (f == nullptr)
     return CUDA_ERROR_INVALID_HANDLE;
   if (const CUresult r = check_launch(*f, g); r != CUDA_SUCCESS)
     return r;
-  if (const CUresult r = find_stream(stream, "cuLaunchKernel", &s, &keep); r != CUDA_SUCCESS)
+  if (const CUresult r = find_stream(stream, call, &s, &keep); r != CUDA_SUCCESS)
     return r;
   if (s->context != f->context)
     return CUDA_ERROR_INVALID_HANDLE;
@@ -49,6 +49,19 @@ CUresult launch(const std::shared_ptr<Function> &f, const Grid &g, CUstream stre
   o.name = f->kernel->name;
   o.run = [image = f->image, kernel = f->kernel, argument, g] { return run_kernel(*image, *kernel, argument, g); };
   return enqueue(s, CU_GRAPH_NODE_TYPE_KERNEL, std::move(o));
+}
+
+// Reads the attributes of a launch: only early starts are simulated.
+CUresult read_attributes(const CUlaunchConfig &config, Grid *g) {
+  for (unsigned i = 0; i < config.numAttrs; i++) {
+    const CUlaunchAttribute &a = config.attrs[i];
+    if (a.id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+      report(text("cuLaunchKernelEx: attribute %d is not simulated", int(a.id)));
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    g->early = a.value.programmaticStreamSerializationAllowed != 0;
+  }
+  return CUDA_SUCCESS;
 }
 
 } // namespace
@@ -124,7 +137,19 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned x, unsigned y, uns
   return call("cuLaunchKernel", in_context, [&] {
     if (parameters == nullptr || extra != nullptr)
       return CUDA_ERROR_INVALID_VALUE;
-    return launch(functions.find(function, "cuLaunchKernel"), Grid{{x, y, z}, {tx, ty, tz}, dynamic}, stream, parameters);
+    return launch(functions.find(function, "cuLaunchKernel"), Grid{{x, y, z}, {tx, ty, tz}, dynamic}, stream, parameters, "cuLaunchKernel");
+  });
+}
+
+CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra) {
+  return call("cuLaunchKernelEx", in_context, [&] {
+    if (config == nullptr || parameters == nullptr || extra != nullptr)
+      return CUDA_ERROR_INVALID_VALUE;
+    const auto &c = *config;
+    Grid g{{c.gridDimX, c.gridDimY, c.gridDimZ}, {c.blockDimX, c.blockDimY, c.blockDimZ}, c.sharedMemBytes};
+    if (const CUresult r = read_attributes(c, &g); r != CUDA_SUCCESS)
+      return r;
+    return launch(functions.find(function, "cuLaunchKernelEx"), g, c.hStream, parameters, "cuLaunchKernelEx");
   });
 }
 }

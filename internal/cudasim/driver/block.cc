@@ -61,6 +61,7 @@ struct Thread {
   cudasim_index index;
   std::vector<Copy> copies; // not waited for, oldest first
   unsigned groups;          // committed
+  bool early;               // has not waited for the launch before
 };
 
 struct Warp {
@@ -75,6 +76,7 @@ struct Launch {
   CUresult status = CUDA_SUCCESS;
   bool accused[wrong_kinds] = {};
   size_t threads = 0, alive = 0;
+  bool early = false;
 };
 
 Launch launch;
@@ -106,6 +108,8 @@ void thread_main() {
   launch.kernel->run(launch.argument);
   if (!self().copies.empty())
     accuse(copies_left, "leaves the kernel before its asynchronous copies have arrived");
+  if (self().early)
+    accuse(not_waited, "ends without having waited for the launch before, which may still run");
   self().state = ended;
   launch.alive--;
   free_stacks.push_back(self().stack);
@@ -122,6 +126,7 @@ void prepare(Thread &t) {
   t.at = top;
   t.copies.clear();
   t.groups = 0;
+  t.early = launch.early;
 }
 
 void resume(size_t i) {
@@ -130,6 +135,7 @@ void resume(size_t i) {
     prepare(t);
   t.state = ready;
   now.thread = uint16_t(i);
+  now.early = t.early;
   cudasim_now.thread = t.index;
   cudasim_switch(&scheduler, t.at);
 }
@@ -231,6 +237,7 @@ CUresult run_kernel(Image &image, const cudasim_kernel &kernel, const std::strin
   launch.kernel = &kernel;
   launch.status = CUDA_SUCCESS;
   std::fill(std::begin(launch.accused), std::end(launch.accused), false);
+  launch.early = grid.early;
   launch.threads = size_t(grid.threads.x) * grid.threads.y * grid.threads.z;
   memcpy(const_cast<void *>(launch.argument), argument.data(), argument.size());
   now.image = &image;
@@ -265,6 +272,8 @@ CUresult run_kernel(Image &image, const cudasim_kernel &kernel, const std::strin
 using namespace cudasim;
 
 extern "C" {
+
+void cudasim_wait_for_launch_before(void) { now.early = self().early = false; }
 
 void cudasim_barrier(void) {
   self().state = at_barrier;

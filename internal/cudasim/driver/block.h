@@ -11,6 +11,7 @@ namespace cudasim {
 struct Grid {
   cudasim_index blocks, threads;
   unsigned dynamic_bytes; // of shared memory; checked against the kernel's limit
+  bool early = false;     // may start before the launch in front of it has finished
 };
 
 // Runs all blocks. A kernel that reads or writes where it must not is stopped,
@@ -25,6 +26,7 @@ enum Wrong { bounds,
              race_of_blocks,
              barrier_missed,
              copies_left,
+             not_waited,
              wrong_kinds };
 
 // The kernel that runs now, as the hooks of its memory accesses see it.
@@ -36,6 +38,7 @@ struct Running {
   uint32_t first = 0;                     // of the blocks of this launch
   uint32_t epoch = 0;                     // barriers passed in this block, from 1
   uint16_t thread = 0;                    // in the block
+  bool early = false;                     // it has not waited for the launch before
 };
 extern Running now;
 extern uintptr_t stacks_first, stacks_bytes; // where the stacks of the threads lie

@@ -1,6 +1,6 @@
 // Command nvcc stands in for NVIDIA's compiler where kernels shall run on the
 // simulated driver: it takes the options that kernel images are built with and
-// makes a shared object with g++ in place of a fat binary. Put its folder first
+// makes a shared object with g++ in place of PTX and machine code. Put its folder first
 // in the path, and reprise image builds images for the simulator.
 package main
 
@@ -35,6 +35,9 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	if strings.HasSuffix(in, ".ptx") { // which is a shared object already
+		return os.WriteFile(out, text, 0o600)
+	}
 	translated, err := translate(string(text))
 	if err != nil {
 		return fmt.Errorf("%s: %w", in, err)
@@ -52,12 +55,12 @@ func parse(args []string) (in, out string, defines []string, err error) {
 			out = args[i]
 		case strings.HasPrefix(a, "-D"):
 			defines = append(defines, a)
-		case strings.HasSuffix(a, ".cu"):
+		case strings.HasSuffix(a, ".cu"), strings.HasSuffix(a, ".ptx"):
 			in = a
 		}
 	}
 	if in == "" || out == "" {
-		return "", "", nil, fmt.Errorf("name a .cu file and, with -o, an output")
+		return "", "", nil, fmt.Errorf("name a .cu or .ptx file and, with -o, an output")
 	}
 	return in, out, defines, nil
 }

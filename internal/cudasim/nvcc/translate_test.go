@@ -67,9 +67,9 @@ func TestTranslateErrors(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	in, out, defines, err := parse([]string{"-fatbin", "-gencode", "arch=compute_80,code=sm_80", "-DREPRISE_FP32", "kernels.cu", "-o", "kernels.fatbin"})
+	in, out, defines, err := parse([]string{"-ptx", "-arch", "compute_90", "-DREPRISE_FP32", "kernels.cu", "-o", "compute_90.ptx"})
 	require.NoError(t, err)
-	require.Equal(t, []string{"kernels.cu", "kernels.fatbin", "-DREPRISE_FP32"}, append([]string{in, out}, defines...))
+	require.Equal(t, []string{"kernels.cu", "compute_90.ptx", "-DREPRISE_FP32"}, append([]string{in, out}, defines...))
 	_, _, _, err = parse([]string{"kernels.cu"})
 	require.ErrorContains(t, err, "-o")
 }

@@ -12,6 +12,13 @@ package probe
 //   void *parameters[] = {argument};
 //   return cuLaunchKernel(f, blocks, 1, 1, threads, 1, 1, dynamic, s, parameters, NULL);
 // }
+//
+// static CUresult launch_early(CUfunction f, unsigned blocks, unsigned threads, CUstream s, void *argument) {
+//   void *parameters[] = {argument};
+//   CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, .value.programmaticStreamSerializationAllowed = 1};
+//   const CUlaunchConfig config = {.gridDimX = blocks, .gridDimY = 1, .gridDimZ = 1, .blockDimX = threads, .blockDimY = 1, .blockDimZ = 1, .hStream = s, .attrs = &early, .numAttrs = 1};
+//   return cuLaunchKernelEx(&config, f, parameters, NULL);
+// }
 import "C"
 
 import (
@@ -181,4 +188,13 @@ func Launch(f Function, blocks, threads, dynamic int, st Stream, a Argument) cud
 	defer C.free(unsafe.Pointer(copied))
 	*copied = a
 	return status(C.launch(f, C.uint(blocks), C.uint(threads), C.uint(dynamic), st, unsafe.Pointer(copied)))
+}
+
+// LaunchEarly launches a kernel that may start before the launch in front of it
+// has finished.
+func LaunchEarly(f Function, blocks, threads int, st Stream, a Argument) cudasim.Status {
+	copied := (*Argument)(C.malloc(C.size_t(unsafe.Sizeof(a))))
+	defer C.free(unsafe.Pointer(copied))
+	*copied = a
+	return status(C.launch_early(f, C.uint(blocks), C.uint(threads), st, unsafe.Pointer(copied)))
 }

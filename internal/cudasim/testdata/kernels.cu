@@ -121,3 +121,20 @@ extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(dynamic)(const __
   __syncthreads();
   at(p.to)[threadIdx.x] = space[127 - threadIdx.x];
 }
+
+// Adds one like add_one, after the launch before.
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(add_one_after)(const __grid_constant__ argument p) {
+  wait_for_launch_before();
+  const int64_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < p.n)
+    at(p.to)[i] += 1.0f;
+}
+
+// Does not wait in the threads that have nothing to do.
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(some_after)(const __grid_constant__ argument p) {
+  const int64_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= p.n)
+    return;
+  wait_for_launch_before();
+  at(p.to)[i] += 1.0f;
+}
