@@ -66,7 +66,7 @@ func TestStreamsAndNodes(t *testing.T) {
 	source, _, err := Wrapper(everyKind(), "example")
 	require.NoError(t, err)
 	text := string(source)
-	require.Equal(t, 1, strings.Count(text, "cuLaunchKernel("))
+	require.Equal(t, 1, strings.Count(text, "cuLaunchKernelEx("))
 	require.Contains(t, text, "threads, 1, 1, shared, c->lane[lane], parameters, NULL)")
 	require.NotRegexp(t, `cuLaunchHostFunc|cuStreamAddCallback|cuMemAlloc|cuMemcpy|CU_STREAM_LEGACY|CU_STREAM_DEFAULT`, text)
 }

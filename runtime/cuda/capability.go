@@ -41,3 +41,7 @@ func (c capability) target(targets []string) (string, error) {
 	}
 	return best, nil
 }
+
+// waits tells whether the kernels of a target wait for the launch before by
+// themselves: those that were compiled for compute capability 9.0 or more.
+func waits(target string) bool { return strings.HasPrefix(target, "sm_9") }

@@ -42,7 +42,8 @@ type Device struct {
 	info    device.Info
 	events  map[string]int
 
-	capability capability
+	capability  capability
+	startsEarly bool // the driver records launches that may start early
 
 	// Used on the thread alone.
 	device  cu.Device
@@ -100,6 +101,10 @@ func (d *Device) open() error {
 	return nil
 }
 
+// recordsEarlyStarts is the version of the first driver, that of CUDA 12.3, that
+// records launches which may start before the one in front of them has finished.
+const recordsEarlyStarts = 12030
+
 // describe asks what the device can do.
 func (d *Device) describe() error {
 	name, err := d.device.Name()
@@ -115,6 +120,7 @@ func (d *Device) describe() error {
 		return wrap("the compute capability is unknown", err)
 	}
 	d.capability = capability{major, minor}
+	d.startsEarly = cu.Version() >= recordsEarlyStarts // -1 when it is unknown
 	d.info = device.Info{
 		Name:       fmt.Sprintf("%s, compute capability %d.%d", name, major, minor),
 		Kind:       "cuda",

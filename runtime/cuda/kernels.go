@@ -23,6 +23,7 @@ type kernels struct {
 	device    *Device
 	modules   []cu.Module
 	functions []cu.Function
+	wait      bool // each for the launch before on its stream, by itself
 	reserved  int64
 }
 
@@ -57,20 +58,12 @@ func (s *stage) findKernels(k *kernels, wide bool) error {
 	if err != nil {
 		return s.refused(err)
 	}
-	code, err := s.image.Load(func(m archive.Module) bool { return m.Target == target && m.Precision == s.variant() && m.Wide == wide })
+	k.wait = waits(target) && s.device.startsEarly
+	home, err := s.loadModules(k, func(m archive.Module) bool {
+		return m.Target == target && m.Precision == s.variant() && m.Wide == wide
+	})
 	if err != nil {
-		return fmt.Errorf("stage %s: kernel image %s: %w; build it again", s.plan.Name, s.generated.Image, err)
-	}
-	home := map[string]cu.Module{}
-	for _, m := range code {
-		module, err := cu.LoadData(string(m.Data))
-		if err != nil {
-			return s.refused(err)
-		}
-		k.modules = append(k.modules, module)
-		for _, name := range m.Kernels {
-			home[name] = module
-		}
+		return err
 	}
 	suffix, indices := "_"+s.variant(), 32
 	if wide {
@@ -96,6 +89,31 @@ func (s *stage) findKernels(k *kernels, wide bool) error {
 		k.functions = append(k.functions, function)
 	}
 	return nil
+}
+
+// loadModules gives the driver the wanted modules of the image, while later ones
+// are decompressed, and tells which module has a kernel.
+func (s *stage) loadModules(k *kernels, wanted func(archive.Module) bool) (home map[string]cu.Module, err error) {
+	ready, end := make(chan archive.Module, len(s.image.Modules)), make(chan error, 1)
+	go func() {
+		end <- s.image.Each(wanted, func(m archive.Module) { ready <- m })
+		close(ready)
+	}()
+	home = map[string]cu.Module{}
+	for m := range ready {
+		module, err := cu.LoadData(unsafe.String(unsafe.SliceData(m.Data), len(m.Data)))
+		if err != nil {
+			return nil, s.refused(err)
+		}
+		k.modules = append(k.modules, module)
+		for _, name := range m.Kernels {
+			home[name] = module
+		}
+	}
+	if err := <-end; err != nil {
+		return nil, fmt.Errorf("stage %s: kernel image %s: %w; build it again", s.plan.Name, s.generated.Image, err)
+	}
+	return home, nil
 }
 
 // sharedWithoutRequest is how many bytes of shared memory any launch may have.
@@ -141,8 +159,12 @@ func (k *kernels) unload() error {
 	return errors.Join(errs...)
 }
 
-// bind writes the functions into a context.
+// bind writes the functions into a context, and how they may be launched.
 func (k *kernels) bind(c *C.struct_reprise_context) {
+	c.kernels_wait = 0
+	if k.wait {
+		c.kernels_wait = 1
+	}
 	to := unsafe.Slice((*cu.Function)(unsafe.Pointer(c.kernel)), len(k.functions))
 	copy(to, k.functions)
 }

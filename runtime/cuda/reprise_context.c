@@ -20,10 +20,11 @@ struct reprise_context *reprise_context_new(const struct reprise_stage *stage) {
   c->scratch = array(stage->lanes, sizeof *c->scratch);
   c->kernel = array(stage->kernels, sizeof *c->kernel);
   c->lane = array(stage->lanes, sizeof *c->lane);
+  c->follows = array(stage->lanes, sizeof *c->follows);
   c->join = array(stage->lanes, sizeof *c->join);
   c->event = array(stage->events, sizeof *c->event);
   c->recording = array(stage->programs, sizeof *c->recording);
-  if (c->storage && c->scratch && c->kernel && c->lane && c->join && c->event && c->recording)
+  if (c->storage && c->scratch && c->kernel && c->lane && c->follows && c->join && c->event && c->recording)
     return c;
   reprise_context_delete(c);
   return NULL;
@@ -34,6 +35,7 @@ void reprise_context_delete(struct reprise_context *c) {
   free(c->scratch);
   free(c->kernel);
   free(c->lane);
+  free(c->follows);
   free(c->join);
   free(c->event);
   free(c->recording);

@@ -5,6 +5,7 @@
 #include "reprise_driver.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static CUresult failed(struct reprise_context *c, CUresult r, const char *reason) {
   c->reason = reason;
@@ -13,11 +14,18 @@ static CUresult failed(struct reprise_context *c, CUresult r, const char *reason
 
 static int known(const struct reprise_context *c, int program) { return program >= 0 && program < c->stage->programs; }
 
+// Makes a lane wait for an event. Its next launch then waits for two things, and
+// starts late.
+static CUresult wait_for(struct reprise_context *c, int lane, CUevent event) {
+  c->follows[lane] = 0;
+  return cuStreamWaitEvent(c->lane[lane], event, 0);
+}
+
 // Side lanes follow the first lane from here on.
 static CUresult fork_lanes(struct reprise_context *c, int lanes) {
   CUresult r = cuEventRecord(c->fork, c->lane[0]);
   for (int i = 1; i < lanes && r == CUDA_SUCCESS; i++)
-    r = cuStreamWaitEvent(c->lane[i], c->fork, 0);
+    r = wait_for(c, i, c->fork);
   return r;
 }
 
@@ -28,17 +36,20 @@ static CUresult join_lanes(struct reprise_context *c, int lanes) {
   for (int i = 1; i < lanes && r == CUDA_SUCCESS; i++) {
     r = cuEventRecord(c->join[i], c->lane[i]);
     if (r == CUDA_SUCCESS)
-      r = cuStreamWaitEvent(c->lane[0], c->join[i], 0);
+      r = wait_for(c, 0, c->join[i]);
   }
   return r;
 }
+
+// What was enqueued before belongs to others.
+static void start_late(struct reprise_context *c) { memset(c->follows, 0, (size_t)c->stage->lanes); }
 
 static CUresult issue(struct reprise_context *c, const struct reprise_step *s) {
   switch (s->kind) {
   case reprise_launch:
     return s->operation(c, s->lane);
   case reprise_wait:
-    return cuStreamWaitEvent(c->lane[s->lane], c->event[s->value], 0);
+    return wait_for(c, s->lane, c->event[s->value]);
   case reprise_signal:
     return cuEventRecord(c->event[s->value], c->lane[s->lane]);
   case reprise_fork:
@@ -55,8 +66,10 @@ CUresult reprise_run(struct reprise_context *c, int program) {
   if (!known(c, program))
     return failed(c, CUDA_ERROR_INVALID_VALUE, "no such program");
   const struct reprise_program *p = &c->stage->program[program];
+  start_late(c);
   for (int i = 0; i < p->steps && r == CUDA_SUCCESS; i++)
     r = issue(c, &p->step[i]);
+  start_late(c);
   return r;
 }
 
@@ -65,7 +78,9 @@ CUresult reprise_run_step(struct reprise_context *c, int program, int step) {
   if (!known(c, program) || step < 0 || step >= c->stage->program[program].steps)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "no such step");
   const struct reprise_step *s = &c->stage->program[program].step[step];
+  start_late(c);
   CUresult r = issue(c, s);
+  start_late(c);
   if (r == CUDA_SUCCESS && s->kind == reprise_launch)
     r = cuStreamSynchronize(c->lane[s->lane]);
   return r;
