@@ -32,6 +32,9 @@ const magic = "reprise kernel image 2\n"
 // many times over.
 const window = 32 << 20
 
+// mostAtOnce is how many bytes are allocated because an index says so.
+const mostAtOnce = 1 << 20
+
 // Image is a set of compiled kernels of one stage.
 type Image struct {
 	Source   string   `json:"source"`   // SHA-256 of the text it was compiled from
@@ -163,50 +166,57 @@ func Decode(data []byte) (*Image, error) {
 // Load gives the wanted modules with their data.
 func (image *Image) Load(wanted func(Module) bool) ([]Module, error) {
 	var out []Module
-	modules, data := image.Modules, image.data
-	for _, s := range image.Streams {
-		loaded, err := load(modules[:s.Modules], data[:s.Size], wanted)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, loaded...)
-		modules, data = modules[s.Modules:], data[s.Size:]
-	}
-	return out, nil
+	err := image.Each(wanted, func(m Module) { out = append(out, m) })
+	return out, err
 }
 
-// load decompresses a stream up to the last wanted module.
-func load(modules []Module, frame []byte, wanted func(Module) bool) ([]Module, error) {
+// Each gives the wanted modules with their data one after another, each as soon
+// as it is decompressed.
+func (image *Image) Each(wanted func(Module) bool, give func(Module)) error {
+	modules, data := image.Modules, image.data
+	for _, s := range image.Streams {
+		if err := each(modules[:s.Modules], data[:s.Size], wanted, give); err != nil {
+			return err
+		}
+		modules, data = modules[s.Modules:], data[s.Size:]
+	}
+	return nil
+}
+
+// each decompresses a stream up to the last wanted module.
+func each(modules []Module, frame []byte, wanted func(Module) bool, give func(Module)) error {
 	end := 0
 	for i, m := range modules {
 		if m.Size < 0 {
-			return nil, errDamaged
+			return errDamaged
 		}
 		if wanted(m) {
 			end = i + 1
 		}
 	}
 	if end == 0 {
-		return nil, nil
+		return nil
 	}
 	reader, err := zstd.NewReader(bytes.NewReader(frame), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	defer reader.Close()
-	var out []Module
 	for _, m := range modules[:end] {
 		if !wanted(m) {
 			_, err = io.CopyN(io.Discard, reader, int64(m.Size))
 		} else {
 			var text bytes.Buffer
+			text.Grow(min(m.Size, mostAtOnce))
 			_, err = io.CopyN(&text, reader, int64(m.Size))
 			m.Data = text.Bytes()
-			out = append(out, m)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errDamaged, err)
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		if wanted(m) {
+			give(m)
 		}
 	}
-	return out, nil
+	return nil
 }
