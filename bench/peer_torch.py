@@ -287,21 +287,26 @@ class Step:
 
 
 def measure(step, warmup, steps):
-    """Medians of device and host times in milliseconds."""
-    times = []
+    """Medians of device and host times in milliseconds: the host's part of steps on
+    an idle device, the device's part of steps in a row."""
+    dispatch = []
     for _ in range(warmup + steps):
-        marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
         torch.cuda.synchronize()
-        marks[0].record()
         start = time.perf_counter()
         step.forward()
-        marks[1].record()
         step.backward()
-        dispatch = (time.perf_counter() - start) * 1e3
-        marks[2].record()
-        torch.cuda.synchronize()
-        times.append((marks[0].elapsed_time(marks[1]), marks[1].elapsed_time(marks[2]), marks[0].elapsed_time(marks[2]), dispatch))
-    return [statistics.median(column) for column in zip(*times[warmup:])]
+        dispatch.append((time.perf_counter() - start) * 1e3)
+    torch.cuda.synchronize()
+    marks = [[torch.cuda.Event(enable_timing=True) for _ in range(3)] for _ in range(warmup + steps)]
+    for begin, middle, end in marks:
+        begin.record()
+        step.forward()
+        middle.record()
+        step.backward()
+        end.record()
+    torch.cuda.synchronize()
+    times = [(a.elapsed_time(b), b.elapsed_time(c), a.elapsed_time(c)) for a, b, c in marks[warmup:]]
+    return [statistics.median(column) for column in zip(*times)] + [statistics.median(dispatch[warmup:])]
 
 
 def run(way, arguments):

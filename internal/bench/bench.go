@@ -59,7 +59,7 @@ type run struct {
 	repeats  Repeats
 
 	recordings []device.Recording
-	timers     [3]device.Timer // forward, backward and both
+	timers     [][3]device.Timer // of each step: forward, backward and both
 }
 
 func (r *run) all(w Workload) (*Report, error) {
@@ -70,10 +70,8 @@ func (r *run) all(w Workload) (*Report, error) {
 	if err = fill(r.stage, r.binding); err != nil {
 		return nil, err
 	}
-	for i := range r.timers {
-		if r.timers[i], err = r.timed.NewTimer(); err != nil {
-			return nil, err
-		}
+	if err = r.makeTimers(); err != nil {
+		return nil, err
 	}
 	report, err := r.describe(w)
 	if err != nil {
@@ -97,6 +95,18 @@ func (r *run) all(w Workload) (*Report, error) {
 	return report, nil
 }
 
+func (r *run) makeTimers() (err error) {
+	r.timers = make([][3]device.Timer, r.repeats.Warmup+r.repeats.Steps)
+	for step := range r.timers {
+		for i := range r.timers[step] {
+			if r.timers[step][i], err = r.timed.NewTimer(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // record records both programs and tells how long it took.
 func (r *run) record() (time.Duration, error) {
 	if err := r.timed.Synchronize(); err != nil {
@@ -114,64 +124,82 @@ func (r *run) record() (time.Duration, error) {
 }
 
 // measure runs steps, of which call issues the forward (0) and the backward (1)
-// program, and takes medians.
+// program, and takes medians. The host's part is that of steps on an idle device.
+// The device's part is that of steps in a row, one enqueued behind the other, so
+// that no step waits for the host unless it takes the device less time.
 func (r *run) measure(mode string, call func(program int) error) (Way, error) {
-	var times [4][]time.Duration // forward, backward, both, dispatch
-	before := r.device.Counters()
-	for i := range r.repeats.Warmup + r.repeats.Steps {
-		if i == r.repeats.Warmup {
-			before = r.device.Counters()
-		}
-		step, err := r.step(call)
-		if err != nil {
-			return Way{}, fmt.Errorf("%s: %w", mode, err)
-		}
-		if i < r.repeats.Warmup {
-			continue
-		}
-		for k := range times {
-			times[k] = append(times[k], step[k])
-		}
+	way := Way{Mode: mode}
+	dispatch, err := r.dispatch(call)
+	if err != nil {
+		return Way{}, fmt.Errorf("%s: %w", mode, err)
 	}
-	after, steps := r.device.Counters(), int64(r.repeats.Steps)
-	return Way{
-		Mode: mode, Forward: median(times[0]), Backward: median(times[1]), Both: median(times[2]), Dispatch: median(times[3]),
-		KernelLaunches: (after.KernelLaunches - before.KernelLaunches) / steps,
-		GraphLaunches:  (after.GraphLaunches - before.GraphLaunches) / steps,
-	}, nil
+	before := r.device.Counters()
+	times, err := r.inARow(call)
+	if err != nil {
+		return Way{}, fmt.Errorf("%s: %w", mode, err)
+	}
+	after, steps := r.device.Counters(), int64(r.repeats.Warmup+r.repeats.Steps)
+	way.Forward, way.Backward, way.Both, way.Dispatch = median(times[0]), median(times[1]), median(times[2]), median(dispatch)
+	way.KernelLaunches = (after.KernelLaunches - before.KernelLaunches) / steps
+	way.GraphLaunches = (after.GraphLaunches - before.GraphLaunches) / steps
+	return way, nil
 }
 
-// step runs one step on an idle device and gives the times of the forward and
-// the backward program, of both, and of the host's part.
-func (r *run) step(call func(program int) error) (times [4]time.Duration, err error) {
-	if err = r.timed.Synchronize(); err != nil {
-		return times, err
-	}
-	if err = r.timers[2].Start(); err != nil {
-		return times, err
-	}
-	for program := range r.programs {
-		if err = r.timers[program].Start(); err != nil {
-			return times, err
+// dispatch gives the host times of issuing both programs, without the warm-up.
+func (r *run) dispatch(call func(program int) error) (times []time.Duration, err error) {
+	for range r.repeats.Warmup + r.repeats.Steps {
+		if err = r.timed.Synchronize(); err != nil {
+			return nil, err
 		}
 		start := time.Now()
-		if err = call(program); err != nil {
-			return times, err
+		for program := range r.programs {
+			if err = call(program); err != nil {
+				return nil, err
+			}
 		}
-		times[3] += time.Since(start)
-		if err = r.timers[program].Stop(); err != nil {
+		times = append(times, time.Since(start))
+	}
+	return times[r.repeats.Warmup:], r.timed.Synchronize()
+}
+
+// inARow gives the device times of the forward program, of the backward program
+// and of both, without the warm-up.
+func (r *run) inARow(call func(program int) error) (times [3][]time.Duration, err error) {
+	for step := range r.repeats.Warmup + r.repeats.Steps {
+		if err = r.marked(r.timers[step], call); err != nil {
 			return times, err
 		}
 	}
-	if err = r.timers[2].Stop(); err != nil {
-		return times, err
-	}
-	for i, t := range r.timers {
-		if times[i], err = t.Elapsed(); err != nil {
-			return times, err
+	for _, timers := range r.timers[r.repeats.Warmup:] {
+		for i, t := range timers {
+			took, err := t.Elapsed()
+			if err != nil {
+				return times, err
+			}
+			times[i] = append(times[i], took)
 		}
 	}
 	return times, nil
+}
+
+// marked issues a step between marks: of the forward program, of the backward
+// program, of both.
+func (r *run) marked(timers [3]device.Timer, call func(program int) error) error {
+	if err := timers[2].Start(); err != nil {
+		return err
+	}
+	for program := range r.programs {
+		if err := timers[program].Start(); err != nil {
+			return err
+		}
+		if err := call(program); err != nil {
+			return err
+		}
+		if err := timers[program].Stop(); err != nil {
+			return err
+		}
+	}
+	return timers[2].Stop()
 }
 
 func (r *run) close() error {
@@ -179,9 +207,11 @@ func (r *run) close() error {
 	for _, recording := range r.recordings {
 		errs = append(errs, recording.Close())
 	}
-	for _, t := range r.timers {
-		if t != nil {
-			errs = append(errs, t.Close())
+	for _, timers := range r.timers {
+		for _, t := range timers {
+			if t != nil {
+				errs = append(errs, t.Close())
+			}
 		}
 	}
 	if r.binding != nil {
