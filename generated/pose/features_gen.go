@@ -15,7 +15,7 @@ const FeaturesDigest = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d7869
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "c9d2b63d155cdf12c3893180d9fecbbf236f372294879e820fff77d2fa4ca11c"
+const FeaturesKernels = "f844b1647f8ad2349bf050102b5f0f1a1520c07f98e0ccf76a7271c3e6665ebd"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 // Changes with every change of the structures below.
-enum { reprise_context_format = 2 };
+enum { reprise_context_format = 3 };
 
 struct reprise_stage;
 
@@ -32,6 +32,12 @@ struct reprise_context {
   CUstream *lane; // the first belongs to the device, the others to the context
   CUevent fork, *join, *event;
   CUgraphExec *recording; // by program; NULL while there is none
+
+  // A launch may start while the one before on its lane ends, where kernels were
+  // compiled to wait for that one. Not behind a wait for another lane, nor as the
+  // first launch of a program.
+  int kernels_wait;
+  char *follows; // by lane: its last step was a launch
 
   int64_t batch, height, width;
   int64_t element; // bytes of an activation

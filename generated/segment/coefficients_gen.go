@@ -15,7 +15,7 @@ const CoefficientsDigest = "b75cc1d48c8e03fdb4b39b3582b0d563574194c19a1f70e9eac1
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "434e4b9e827e332b309857023e84e011db458f75a0adf600d397a225b941f4fc"
+const CoefficientsKernels = "3348d82a4863ad9a11e3d117754be032acf6cefd5dcc548aa3ed244fd43091b1"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

@@ -15,7 +15,7 @@ const FeaturesDigest = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d7869
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "25e90894d8cf260813430055ed26c6f0bfc9ac989697c4931dc33f8afd1ccd75"
+const FeaturesKernels = "91d62fe68cd0a7b66c64925ff8ca6aa1fa7be6a5e7e8eaf2924c97fe70d7df08"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -177,6 +177,16 @@ struct dim3 {
 
 namespace reprise {
 
+// Waits until the launch before on the stream has finished and what it wrote can
+// be read. Every kernel begins with it, for its blocks may start while the last
+// ones of that launch end (programmatic dependent launch). Devices below compute
+// capability 9.0 never start a launch early.
+__device__ __forceinline__ void wait_for_launch_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // A location in shared memory as the 32-bit address that PTX wants.
 __device__ __forceinline__ uint32_t shared_address(const void *p) {
   uint64_t wide;
@@ -3055,61 +3065,76 @@ using index_t = uint32_t;
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_channel_sum_finish_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   channel_sum_finish<false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_channel_sum_partial_1_64_8_8_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   channel_sum_partial<index_t, 1, 64, 8, 8, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_7134e838_fusion_convolution_pointwise_e_shape_128_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 64, 1, 1, 1, 64, 128>, 2, 4, 54272, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_7134e838_fusion_convolution_pointwise_e_shape_128_64_1_1_1_64_64_2_4_54272_n_y_y_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 64, 1, 1, 1, 64, 64>, 2, 4, 54272, false, true, true, true, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 6) REPRISE_NAME(reprise_segment_7134e838_fusion_convolution_pointwise_e_shape_256_64_1_1_1_32_32_1_4_35328_n_y_y_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<256, 64, 1, 1, 1, 32, 32>, 1, 4, 35328, false, true, true, true, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_7134e838_fusion_convolution_pointwise_e_shape_256_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<256, 64, 1, 1, 1, 64, 64>, 2, 4, 46080, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_elementwise_add_operation_n_1_8_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<add_operation, false, index_t, 1, 8, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_elementwise_copy_operation_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<copy_operation, false, index_t, 1, 8, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
+  wait_for_launch_before();
   pack_weights<element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_upsample_64_8_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   upsample<index_t, 64, 8, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_upsample_gradient_64_8_n_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   upsample_gradient<index_t, 64, 8, false, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_7134e838_fusion_weight_gradient_flat_e_shape_128_64_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<128, 64, 1, 1, 1, 64, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_7134e838_fusion_weight_gradient_flat_e_shape_256_64_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<256, 64, 1, 1, 1, 64, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_weight_gradient_reduce)(const __grid_constant__ reprise_reduce_arguments p) {
+  wait_for_launch_before();
   weight_gradient_reduce(p);
 }

@@ -15,7 +15,7 @@ const PrototypesDigest = "d2cf547004710f2565556315ab3a77e3041a33d1067930f9f8f366
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "cc834744c89b8c236c3616d4e16ffd031425b720ec37842fbc2a5c57ea55920a"
+const PrototypesKernels = "4034347b4f42910045e1dd7f640b441e008009684246e03ddb51c67add092e2d"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

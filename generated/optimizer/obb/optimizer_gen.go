@@ -15,7 +15,7 @@ const OptimizerDigest = "89ff689aa81fac2d58b0f5f9619585914c90e8d35ab0ee041384637
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "65904adc0dd0e0d2e0716b5fa65815583e2c95b9239744a59d028151d267b5c2"
+const OptimizerKernels = "496d5574dbf0c721ec957b13a37d76827efcfb246989fe3895fedd4152bcdc3b"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

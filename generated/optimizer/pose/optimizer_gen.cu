@@ -177,6 +177,16 @@ struct dim3 {
 
 namespace reprise {
 
+// Waits until the launch before on the stream has finished and what it wrote can
+// be read. Every kernel begins with it, for its blocks may start while the last
+// ones of that launch end (programmatic dependent launch). Devices below compute
+// capability 9.0 never start a launch early.
+__device__ __forceinline__ void wait_for_launch_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // A location in shared memory as the 32-bit address that PTX wants.
 __device__ __forceinline__ uint32_t shared_address(const void *p) {
   uint64_t wide;
@@ -2413,317 +2423,396 @@ using index_t = uint32_t;
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_1_0x3f800000u_0x00000000u_0x00000000u_y_n_n_n_1_2_e_e_e_s_s)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<1, 0x3f800000u, 0x00000000u, 0x00000000u, true, false, false, false, index_t, 1, 2, element, element, element, float, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_1_e_e_e_e_s)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<2, 0x3f800000u, 0x3f800000u, 0x00000000u, false, true, false, false, index_t, 1, 1, element, element, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_2_e_e_e_e_s)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<2, 0x3f800000u, 0x3f800000u, 0x00000000u, false, true, false, false, index_t, 1, 2, element, element, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_4_e_e_e_e_s)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<2, 0x3f800000u, 0x3f800000u, 0x00000000u, false, true, false, false, index_t, 1, 4, element, element, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_2_0x3f800000u_0x3f800000u_0x00000000u_n_y_n_n_1_8_e_e_e_e_s)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<2, 0x3f800000u, 0x3f800000u, 0x00000000u, false, true, false, false, index_t, 1, 8, element, element, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_1_e_e_e_e_s)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<2, 0x3f800000u, 0x3f800000u, 0x00000000u, true, false, false, false, index_t, 1, 1, element, element, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_2_e_e_e_e_s)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<2, 0x3f800000u, 0x3f800000u, 0x00000000u, true, false, false, false, index_t, 1, 2, element, element, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_4_e_e_e_e_s)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<2, 0x3f800000u, 0x3f800000u, 0x00000000u, true, false, false, false, index_t, 1, 4, element, element, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_2_0x3f800000u_0x3f800000u_0x00000000u_y_n_n_n_1_8_e_e_e_e_s)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<2, 0x3f800000u, 0x3f800000u, 0x00000000u, true, false, false, false, index_t, 1, 8, element, element, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x3f6aa0bcu_0x3f800000u_0x3f800000u_y_y_y_n_1_1_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x3f6aa0bcu, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 1, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x3f6aa0bcu_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x3f6aa0bcu, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x3f850581u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x3f850581u, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x3f90d0c3u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x3f90d0c3u, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x3fa5e82fu_0x3f800000u_0x3f800000u_y_y_y_n_1_4_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x3fa5e82fu, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 4, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x3fa5e82fu_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x3fa5e82fu, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x3fcccccdu_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x3fcccccdu, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x3fd31a5fu_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x3fd31a5fu, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x3fec0535u_0x3f800000u_0x3f800000u_y_y_y_n_1_1_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x3fec0535u, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 1, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x3fec0535u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x3fec0535u, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x3ffad3e7u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x3ffad3e7u, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x4010d0c3u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x4010d0c3u, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x4019999au_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x4019999au, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x40315cacu_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x40315cacu, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x404ccccdu_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x404ccccdu, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x40593924u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x40593924u, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x407ad3e7u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x407ad3e7u, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x4090d0c3u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x4090d0c3u, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x4099999au_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x4099999au, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_combination_3_0x40d93924u_0x3f800000u_0x3f800000u_y_y_y_n_1_8_e_e_e_e_e)(const __grid_constant__ reprise_combination_arguments p) {
+  wait_for_launch_before();
   combination<3, 0x40d93924u, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_elementwise_scale_operation_0x405c72b0u_n_1_1_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<scale_operation<0x405c72b0u>, false, index_t, 1, 1, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_elementwise_scale_operation_0x405c72b0u_n_1_4_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<scale_operation<0x405c72b0u>, false, index_t, 1, 4, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_elementwise_scale_operation_0x405c72b0u_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<scale_operation<0x405c72b0u>, false, index_t, 1, 8, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_1_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<scale_operation<0xc098cccdu>, false, index_t, 1, 1, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_2_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<scale_operation<0xc098cccdu>, false, index_t, 1, 2, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_0643791a_optimizer_elementwise_scale_operation_0xc098cccdu_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<scale_operation<0xc098cccdu>, false, index_t, 1, 8, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 32, 64, false, false, true, checked_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 32, 64, false, false, true, checked_copies, checked_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_32_64_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 32, 64, false, false, true, checked_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_32_64_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 32, 64, false, false, true, vector_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, false, false, false, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, false, false, false, checked_copies, checked_copies, checked_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, false, false, false, checked_copies, checked_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, false, false, false, checked_copies, checked_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, false, false, false, vector_copies, vector_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_16_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, false, false, true, checked_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_16_n_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, false, true, true, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_16_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, true, false, false, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_16_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, true, false, false, checked_copies, checked_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_16_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, true, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_16_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, true, true, true, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, false, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, false, checked_copies, checked_copies, checked_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, false, checked_copies, checked_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, false, checked_copies, checked_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, false, vector_copies, vector_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, true, checked_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_y_checked_copies_checked_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, true, checked_copies, checked_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, true, checked_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_y_vector_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, true, vector_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, false, true, vector_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_n_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, false, true, true, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, false, false, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_checked_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, false, false, checked_copies, checked_copies, checked_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, false, false, checked_copies, checked_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_checked_copies_checked_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, false, false, checked_copies, checked_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_n_vector_copies_vector_copies_vector_copies_n_y_0x40020419u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, false, false, vector_copies, vector_copies, vector_copies, false, true, 0x40020419u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, false, true, checked_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, false, true, checked_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_n_y_vector_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, false, true, vector_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_y_y_checked_copies_checked_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, true, true, checked_copies, checked_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_y_y_checked_copies_checked_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, true, true, checked_copies, checked_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matmul_e_64_32_y_y_y_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, true, true, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matrix_norm_partial_4096_e)(const __grid_constant__ reprise_matrix_norm_arguments p) {
+  wait_for_launch_before();
   matrix_norm_partial<4096, index_t, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_0643791a_optimizer_matrix_normalize_4096_0x33d6bf95u_e_e)(const __grid_constant__ reprise_matrix_norm_arguments p) {
+  wait_for_launch_before();
   matrix_normalize<4096, 0x33d6bf95u, index_t, element, element>(p);
 }

@@ -15,7 +15,7 @@ const OptimizerDigest = "931966712bd8a842d64aeee2dabe3ca8ef1adaba04c378dc0b103e3
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "7178f2df2e302bd3957b795df248d460080540bc0c2917bd34635cc206845aca"
+const OptimizerKernels = "eff65d9d0a0fd5eda25684367c741dcbf6fe8cfea793a1e83f63983909bbaacc"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

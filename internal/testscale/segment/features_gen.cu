@@ -177,6 +177,16 @@ struct dim3 {
 
 namespace reprise {
 
+// Waits until the launch before on the stream has finished and what it wrote can
+// be read. Every kernel begins with it, for its blocks may start while the last
+// ones of that launch end (programmatic dependent launch). Devices below compute
+// capability 9.0 never start a launch early.
+__device__ __forceinline__ void wait_for_launch_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // A location in shared memory as the 32-bit address that PTX wants.
 __device__ __forceinline__ uint32_t shared_address(const void *p) {
   uint64_t wide;
@@ -4938,717 +4948,896 @@ using index_t = uint32_t;
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   batch_statistics_finish<0x3727c5acu, 0x3dcccccdu, false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<8, 16, 3, 2, 1, 128, 16>, false, false, true, 8, false, false, element, no_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<8, 16, 3, 2, 1, 128, 16>, false, false, true, 8, false, false, element, statistics_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<8, 8, 3, 1, 1, 128, 16>, false, false, true, 8, false, false, element, no_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<8, 8, 3, 1, 1, 128, 16>, false, false, true, 8, false, false, element, statistics_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<8, 8, 3, 1, 1, 128, 16>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<8, 8, 3, 1, 1, 128, 16>, true, false, true, 8, false, true, element, no_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_narrow<element, tf32, index_t, convolution_shape<3, 8, 3, 2, 1, 128, 16>, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_narrow<element, tf32, index_t, convolution_shape<3, 8, 3, 2, 1, 128, 16>, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 128, 1, 1, 1, 64, 32>, 1, 4, 45568, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 128, 1, 1, 1, 64, 32>, 1, 4, 45568, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 128, 1, 1, 1, 64, 32>, 1, 4, 47104, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 128, 1, 1, 1, 64, 32>, 1, 4, 47104, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 32, 1, 1, 1, 128, 32>, 2, 4, 82432, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 32, 1, 1, 1, 128, 32>, 2, 4, 82432, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_128_32_1_1_1_64_128_2_4_29184_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 32, 1, 1, 1, 64, 128>, 2, 4, 29184, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 64, 1, 1, 1, 32, 32>, 1, 4, 27136, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 64, 1, 1, 1, 32, 32>, 1, 4, 27136, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 64, 1, 1, 1, 64, 32>, 1, 4, 41984, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 64, 1, 1, 1, 64, 32>, 1, 4, 41984, true, true, true, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 128, 32>, 2, 4, 25856, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 128, 32>, 2, 4, 26112, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 128, 32>, 2, 4, 26112, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<192, 128, 1, 1, 1, 64, 32>, 1, 4, 49664, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<192, 128, 1, 1, 1, 64, 32>, 1, 4, 49664, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<192, 128, 1, 1, 1, 64, 64>, 2, 4, 55296, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_192_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<192, 64, 1, 1, 1, 64, 128>, 2, 4, 54272, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<192, 64, 1, 1, 1, 64, 64>, 2, 4, 62464, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<192, 64, 1, 1, 1, 64, 64>, 2, 4, 62464, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<24, 32, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<24, 32, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<24, 32, 1, 1, 1, 128, 32>, 2, 4, 43520, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<256, 128, 1, 1, 1, 64, 32>, 1, 4, 53760, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<256, 128, 1, 1, 1, 64, 32>, 1, 4, 53760, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<256, 128, 1, 1, 1, 64, 64>, 2, 4, 55296, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 16, 1, 1, 1, 64, 32>, 1, 4, 13568, true, true, true, false, true, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 16, 1, 1, 1, 64, 32>, 1, 4, 23040, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 16, 1, 1, 1, 64, 32>, 1, 4, 23040, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 128, 32>, 2, 4, 43520, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 64, 32>, 1, 4, 23040, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 64, 32>, 1, 4, 23040, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 64, 32>, 1, 4, 23040, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<48, 32, 1, 1, 1, 128, 32>, 2, 4, 60928, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<48, 32, 1, 1, 1, 128, 32>, 2, 4, 60928, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_48_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<48, 32, 1, 1, 1, 128, 64>, 2, 4, 45568, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<48, 64, 1, 1, 1, 128, 64>, 2, 4, 64512, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<48, 64, 1, 1, 1, 128, 64>, 2, 4, 64512, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<48, 64, 1, 1, 1, 128, 64>, 2, 4, 82944, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 7) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 128, 1, 1, 1, 32, 32>, 1, 4, 28672, true, true, true, false, true, element, gradient_sums<identity, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 7) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 128, 1, 1, 1, 32, 32>, 1, 4, 28672, true, true, true, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 7) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 128, 1, 1, 1, 32, 32>, 1, 4, 28672, true, true, true, false, true, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 128, 1, 1, 1, 64, 32>, 1, 4, 41472, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 128, 1, 1, 1, 64, 32>, 1, 4, 41472, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 32, 1, 1, 1, 32, 32>, 1, 4, 12800, true, true, true, false, true, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 32, 1, 1, 1, 32, 32>, 1, 4, 23040, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 32, 1, 1, 1, 32, 32>, 1, 4, 23040, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 32, 32>, 1, 4, 23040, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 32, 32>, 1, 4, 23040, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 32, 32>, 1, 4, 23552, true, true, true, false, false, element, gradient_sums<identity, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 32, 32>, 1, 4, 23552, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 64, 64>, 2, 4, 46080, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 64, 64>, 2, 4, 46080, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 64, 64>, 2, 4, 46080, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 128>, 2, 4, 54272, true, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 64>, 2, 4, 41984, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 64>, 2, 4, 41984, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_strided_gradient_e_shape_32_32_3_2_1_128_32_9_35280_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_strided_gradient<element, tf32, index_t, convolution_shape<32, 32, 3, 2, 1, 128, 32>, 9, 35280, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_strided_gradient_e_shape_32_32_3_2_1_64_32_9_29520_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_strided_gradient<element, tf32, index_t, convolution_shape<32, 32, 3, 2, 1, 64, 32>, 9, 29520, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_strided_gradient_e_shape_64_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_strided_gradient<element, tf32, index_t, convolution_shape<64, 128, 3, 2, 1, 64, 32>, 4, 42512, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_strided_gradient_e_shape_64_64_3_2_1_64_32_9_57744_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_strided_gradient<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 32>, 9, 57744, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_strided_gradient<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 64>, 4, 48528, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_strided_gradient_e_shape_8_16_3_2_1_128_16_9_14256_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_strided_gradient<element, tf32, index_t, convolution_shape<8, 16, 3, 2, 1, 128, 16>, 9, 14256, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_taps<element, tf32, index_t, convolution_shape<32, 32, 3, 2, 1, 128, 32>, 2, 4, 51200, false, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_taps<element, tf32, index_t, convolution_shape<32, 32, 3, 2, 1, 128, 32>, 2, 4, 51200, false, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_taps<element, tf32, index_t, convolution_shape<32, 32, 3, 2, 1, 64, 32>, 1, 4, 30720, false, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_taps<element, tf32, index_t, convolution_shape<32, 32, 3, 2, 1, 64, 32>, 1, 4, 30720, false, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_taps<element, tf32, index_t, convolution_shape<64, 128, 3, 2, 1, 64, 32>, 1, 4, 55296, false, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_taps<element, tf32, index_t, convolution_shape<64, 128, 3, 2, 1, 64, 32>, 1, 4, 55296, false, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 6) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_taps<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 32, 32>, 1, 4, 36864, false, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 6) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_taps<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 32, 32>, 1, 4, 36864, false, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_taps<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 64>, 2, 4, 73728, false, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_taps<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 64>, 2, 4, 73728, false, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, false, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, false, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, true, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, true, false, true, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, false, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, false, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, true, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, true, false, true, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_722e68fd_features_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 64, 3, 2, 32, 8, true, false, false, false, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_722e68fd_features_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 64, 3, 2, 32, 8, true, false, false, false, element, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_segment_722e68fd_features_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
   depthwise_gradients<index_t, 64, 3, 2, 32, 8, true, false, element, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_elementwise_copy_operation_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<copy_operation, false, index_t, 1, 8, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_elementwise_copy_operation_y_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<copy_operation, true, index_t, 1, 8, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 32, 64, true, true, false, vector_copies, checked_copies, single_copies, false, false, 0x3e3504f3u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 32, 64, true, true, true, vector_copies, checked_copies, single_copies, false, false, 0x3e3504f3u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, true, false, vector_copies, checked_copies, single_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 32, true, true, true, vector_copies, checked_copies, single_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 64, false, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3e3504f3u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 64, false, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_max_pool_64_8_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   max_pool<index_t, 64, 8, 5, 1, 2, true, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_max_pool_gradient_64_8_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   max_pool_gradient<index_t, 64, 8, 5, 1, 2, true, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<identity, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<identity, 0x00000000u, false, index_t, 1, 64, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 16, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 16, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 32, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 64, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 8, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<identity, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<identity, 0x00000000u, true, index_t, 1, 64, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_reduce_finish)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_finish(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<identity, 0x00000000u, index_t, 1, 128, 8, 16, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<identity, 0x00000000u, index_t, 1, 64, 8, 8, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 128, 8, 16, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 16, 8, 2, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 32, 8, 4, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 64, 8, 8, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 8, 8, 1, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 16, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 16, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 16, 8, 4, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 4, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 4, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 8, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_n_1_8_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 8, 8, 4, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_y_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, true, index_t, 1, 128, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, true, index_t, 1, 16, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, true, index_t, 1, 16, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, true, index_t, 1, 32, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_normalize_silu_0x00000000u_y_1_8_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, true, index_t, 1, 8, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
+  wait_for_launch_before();
   pack_weights<element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_running_statistics_0x3727c5acu)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   running_statistics<0x3727c5acu>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_softmax_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   softmax<index_t, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_softmax_gradient_n_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   softmax_gradient<index_t, false, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_upsample_128_8_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   upsample<index_t, 128, 8, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_upsample_64_8_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   upsample<index_t, 64, 8, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_upsample_gradient_128_8_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   upsample_gradient<index_t, 128, 8, true, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_upsample_gradient_64_8_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   upsample_gradient<index_t, 64, 8, true, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_128_128_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<128, 128, 1, 1, 1, 64, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_128_32_1_1_1_32_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<128, 32, 1, 1, 1, 32, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_128_64_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<128, 64, 1, 1, 1, 64, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_16_16_1_1_1_16_16)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 16, 16>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_192_128_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<192, 128, 1, 1, 1, 64, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_192_64_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<192, 64, 1, 1, 1, 64, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_24_32_1_1_1_32_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<24, 32, 1, 1, 1, 32, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_256_128_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<256, 128, 1, 1, 1, 64, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_32_16_1_1_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<32, 16, 1, 1, 1, 16, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_32_32_1_1_1_32_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 32, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_48_32_1_1_1_32_48)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<48, 32, 1, 1, 1, 32, 48>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_48_64_1_1_1_64_48)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<48, 64, 1, 1, 1, 64, 48>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_64_128_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<64, 128, 1, 1, 1, 64, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_64_32_1_1_1_32_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<64, 32, 1, 1, 1, 32, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_64_64_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<64, 64, 1, 1, 1, 64, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_flat_e_shape_96_64_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_halo_e_shape_16_16_3_1_1_16_16)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 16, 16>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_halo_e_shape_32_32_3_1_1_32_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 32, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_halo_e_shape_32_32_3_2_1_32_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<32, 32, 3, 2, 1, 32, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_halo_e_shape_64_128_3_2_1_64_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<64, 128, 3, 2, 1, 64, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_halo_e_shape_64_64_3_2_1_64_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_halo_e_shape_8_16_3_2_1_16_16)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<8, 16, 3, 2, 1, 16, 16>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_halo_e_shape_8_8_3_1_1_16_16)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<8, 8, 3, 1, 1, 16, 16>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_narrow_e_shape_3_8_3_2_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_narrow<element, tf32, index_t, convolution_shape<3, 8, 3, 2, 1, 16, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_weight_gradient_reduce)(const __grid_constant__ reprise_reduce_arguments p) {
+  wait_for_launch_before();
   weight_gradient_reduce(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_722e68fd_features_write_images_e)(const __grid_constant__ reprise_images_arguments p) {
+  wait_for_launch_before();
   write_images<index_t, element>(p);
 }

@@ -803,7 +803,8 @@ static inline __attribute__((unused)) CUresult failed(context *c, CUresult r, co
   return r;
 }
 
-// Issues one launch on a lane. The arguments are copied before it returns.
+// Issues one launch on a lane. The arguments are copied before it returns. Behind
+// another launch of the lane it may start early, if the kernels wait by themselves.
 static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel, int lane, int64_t x, int64_t y, int64_t z, unsigned threads, const void *arguments) {
   void *parameters[] = {(void *)arguments};
   if (x > 2147483647 || y > 65535 || z > 65535)
@@ -811,9 +812,23 @@ static __attribute__((noinline, unused)) CUresult launch(context *c, int kernel,
   if (c->fail_at > 0 && --c->fail_at == 0)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "injected failure");
   const unsigned shared = c->element == 2 ? (unsigned)kernel_shared[kernel] : 0;
-  const CUresult r = cuLaunchKernel(c->kernel[kernel], (unsigned)x, (unsigned)y, (unsigned)z, threads, 1, 1, shared, c->lane[lane], parameters, NULL);
+  CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, .value.programmaticStreamSerializationAllowed = 1};
+  const CUlaunchConfig config = {
+      .gridDimX = (unsigned)x,
+      .gridDimY = (unsigned)y,
+      .gridDimZ = (unsigned)z,
+      .blockDimX = threads,
+      .blockDimY = 1,
+      .blockDimZ = 1,
+      .sharedMemBytes = shared,
+      .hStream = c->lane[lane],
+      .attrs = &early,
+      .numAttrs = c->kernels_wait && c->follows[lane],
+  };
+  const CUresult r = cuLaunchKernelEx(&config, c->kernel[kernel], parameters, NULL);
   if (r != CUDA_SUCCESS)
     return failed(c, r, kernel_names[kernel]);
+  c->follows[lane] = 1;
   if (!c->recording_now)
     c->kernel_launches++;
   return r;

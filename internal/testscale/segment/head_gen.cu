@@ -177,6 +177,16 @@ struct dim3 {
 
 namespace reprise {
 
+// Waits until the launch before on the stream has finished and what it wrote can
+// be read. Every kernel begins with it, for its blocks may start while the last
+// ones of that launch end (programmatic dependent launch). Devices below compute
+// capability 9.0 never start a launch early.
+__device__ __forceinline__ void wait_for_launch_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // A location in shared memory as the 32-bit address that PTX wants.
 __device__ __forceinline__ uint32_t shared_address(const void *p) {
   uint64_t wide;
@@ -3372,297 +3382,371 @@ using index_t = uint32_t;
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   batch_statistics_finish<0x3727c5acu, 0x3dcccccdu, false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_channel_sum_finish_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   channel_sum_finish<false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_channel_sum_partial_3_4_4_1_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   channel_sum_partial<index_t, 3, 4, 4, 1, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_128_42_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 42, 1, 1, 1, 32, 32>, 1, 4, 27136, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_128_42_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 42, 1, 1, 1, 32, 32>, 1, 4, 27136, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_128_42_1_1_1_64_32_1_4_32512_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 42, 1, 1, 1, 64, 32>, 1, 4, 32512, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 128, 32>, 2, 4, 25856, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 128, 32>, 2, 4, 26112, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 128, 32>, 2, 4, 26112, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_16_4_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<16, 4, 1, 1, 1, 128, 32>, 2, 4, 25856, true, false, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_16_4_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<16, 4, 1, 1, 1, 128, 32>, 2, 4, 26112, false, true, false, true, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<21, 21, 1, 1, 1, 64, 32>, 1, 4, 23040, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<21, 21, 1, 1, 1, 64, 32>, 1, 4, 23040, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_21_21_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<21, 21, 1, 1, 1, 64, 32>, 1, 4, 23040, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_21_4_1_1_1_64_32_1_4_13568_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<21, 4, 1, 1, 1, 64, 32>, 1, 4, 13568, true, false, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_21_4_1_1_1_64_32_1_4_23040_n_y_n_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<21, 4, 1, 1, 1, 64, 32>, 1, 4, 23040, false, true, false, true, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 16, 1, 1, 1, 128, 32>, 2, 4, 25856, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 16, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_32_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 16, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_17920_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<42, 42, 1, 1, 1, 32, 32>, 1, 4, 17920, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_17920_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<42, 42, 1, 1, 1, 32, 32>, 1, 4, 17920, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_42_42_1_1_1_32_32_1_4_18176_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<42, 42, 1, 1, 1, 32, 32>, 1, 4, 18176, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_42_4_1_1_1_32_32_1_4_17920_n_y_n_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<42, 4, 1, 1, 1, 32, 32>, 1, 4, 17920, false, true, false, true, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_42_4_1_1_1_32_32_1_4_7424_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<42, 4, 1, 1, 1, 32, 32>, 1, 4, 7424, true, false, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 21, 1, 1, 1, 64, 32>, 1, 4, 41472, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 21, 1, 1, 1, 64, 32>, 1, 4, 41472, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_63e38c13_head_convolution_pointwise_e_shape_64_21_1_1_1_64_64_2_4_25088_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 21, 1, 1, 1, 64, 64>, 2, 4, 25088, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 128, 3, 2, 32, 8, true, false, false, false, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 128, 3, 2, 32, 8, true, false, false, false, element, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_16_3_2_8_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 16, 3, 2, 8, 8, true, false, false, false, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_16_3_2_8_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 16, 3, 2, 8, 8, true, false, false, false, element, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 21, 3, 2, 16, 8, true, false, false, false, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 21, 3, 2, 16, 8, true, false, false, false, element, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_32_3_2_16_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 32, 3, 2, 16, 8, true, false, false, false, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_32_3_2_16_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 32, 3, 2, 16, 8, true, false, false, false, element, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 42, 3, 2, 8, 8, true, false, false, false, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 42, 3, 2, 8, 8, true, false, false, false, element, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 64, 3, 2, 32, 8, true, false, false, false, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   depthwise<index_t, 64, 3, 2, 32, 8, true, false, false, false, element, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
   depthwise_gradients<index_t, 128, 3, 2, 32, 8, true, false, element, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
   depthwise_gradients<index_t, 128, 3, 2, 32, 8, true, true, element, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_gradients_16_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
   depthwise_gradients<index_t, 16, 3, 2, 8, 8, true, false, element, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
   depthwise_gradients<index_t, 21, 3, 2, 16, 8, true, false, element, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_gradients_32_3_2_16_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
   depthwise_gradients<index_t, 32, 3, 2, 16, 8, true, false, element, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_gradients_32_3_2_16_8_y_y_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
   depthwise_gradients<index_t, 32, 3, 2, 16, 8, true, true, element, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
   depthwise_gradients<index_t, 42, 3, 2, 8, 8, true, false, element, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
   depthwise_gradients<index_t, 64, 3, 2, 32, 8, true, false, element, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_segment_63e38c13_head_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
   depthwise_gradients<index_t, 64, 3, 2, 32, 8, true, true, element, element, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 16, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_21_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 21, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_42_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 42, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_reduce_finish)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_finish(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 16, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_21_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 21, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_42_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 42, 8, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
+  wait_for_launch_before();
   pack_weights<element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_running_statistics_0x3727c5acu)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   running_statistics<0x3727c5acu>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_128_42_1_1_1_48_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<128, 42, 1, 1, 1, 48, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_16_16_1_1_1_16_16)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 16, 16>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_21_21_1_1_1_32_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<21, 21, 1, 1, 1, 32, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_32_16_1_1_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<32, 16, 1, 1, 1, 16, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_42_42_1_1_1_48_48)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<42, 42, 1, 1, 1, 48, 48>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_64_21_1_1_1_32_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<64, 21, 1, 1, 1, 32, 64>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_partial<element, tf32, index_t, convolution_shape<16, 4, 1, 1, 1, 64, 16>, 1, false, true, false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_partial<element, tf32, index_t, convolution_shape<21, 4, 1, 1, 1, 64, 32>, 1, false, true, false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_partial<element, tf32, index_t, convolution_shape<42, 4, 1, 1, 1, 64, 64>, 1, false, true, false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_63e38c13_head_weight_gradient_reduce)(const __grid_constant__ reprise_reduce_arguments p) {
+  wait_for_launch_before();
   weight_gradient_reduce(p);
 }

@@ -177,6 +177,16 @@ struct dim3 {
 
 namespace reprise {
 
+// Waits until the launch before on the stream has finished and what it wrote can
+// be read. Every kernel begins with it, for its blocks may start while the last
+// ones of that launch end (programmatic dependent launch). Devices below compute
+// capability 9.0 never start a launch early.
+__device__ __forceinline__ void wait_for_launch_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // A location in shared memory as the 32-bit address that PTX wants.
 __device__ __forceinline__ uint32_t shared_address(const void *p) {
   uint64_t wide;
@@ -3474,89 +3484,111 @@ using index_t = uint32_t;
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   batch_statistics_finish<0x3727c5acu, 0x3dcccccdu, false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_channel_sum_finish_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   channel_sum_finish<false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_channel_sum_partial_1_32_8_4_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   channel_sum_partial<index_t, 1, 32, 8, 4, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, true, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 128, 32>, 2, 4, 43520, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, false, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, false, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_normalize_reduce_finish)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_finish(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 32, 8, 4, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 4, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
+  wait_for_launch_before();
   pack_weights<element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_running_statistics_0x3727c5acu)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   running_statistics<0x3727c5acu>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_upsample_32_8_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   upsample<index_t, 32, 8, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_upsample_gradient_32_8_n_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   upsample_gradient<index_t, 32, 8, false, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_weight_gradient_flat_e_shape_32_32_1_1_1_32_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<32, 32, 1, 1, 1, 32, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_weight_gradient_halo_e_shape_32_32_3_1_1_32_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 32, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_61ce0f06_prototypes_weight_gradient_reduce)(const __grid_constant__ reprise_reduce_arguments p) {
+  wait_for_launch_before();
   weight_gradient_reduce(p);
 }

@@ -177,6 +177,16 @@ struct dim3 {
 
 namespace reprise {
 
+// Waits until the launch before on the stream has finished and what it wrote can
+// be read. Every kernel begins with it, for its blocks may start while the last
+// ones of that launch end (programmatic dependent launch). Devices below compute
+// capability 9.0 never start a launch early.
+__device__ __forceinline__ void wait_for_launch_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // A location in shared memory as the 32-bit address that PTX wants.
 __device__ __forceinline__ uint32_t shared_address(const void *p) {
   uint64_t wide;
@@ -4574,289 +4584,361 @@ using index_t = uint32_t;
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   batch_statistics_finish<0x3a83126fu, 0x3cf5c28fu, false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_channel_sum_finish_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   channel_sum_finish<false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_channel_sum_partial_1_3_1_4_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   channel_sum_partial<index_t, 1, 3, 1, 4, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_channel_sum_partial_1_5_1_8_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   channel_sum_partial<index_t, 1, 5, 1, 8, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_convolution_direct_shape_3_16_3_2_1_64_16_4_y_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_direct<index_t, convolution_shape<3, 16, 3, 2, 1, 64, 16>, 4, true, false, false, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_16_21_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_n)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<16, 21, 3, 2, 1, 128, 16>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>, false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_21_16_1_1_1_128_32_y_n_y_1_n_y_e_no_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<21, 16, 1, 1, 1, 128, 32>, true, false, true, 1, false, true, element, no_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_21_32_3_2_1_128_32_n_n_y_8_n_n_e_no_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<21, 32, 3, 2, 1, 128, 32>, false, false, true, 8, false, false, element, no_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_21_32_3_2_1_128_32_n_n_y_8_n_n_e_statistics_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<21, 32, 3, 2, 1, 128, 32>, false, false, true, 8, false, false, element, statistics_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_69_12_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<69, 12, 3, 1, 1, 128, 16>, false, false, true, 8, false, false, element, no_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_69_12_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<69, 12, 3, 1, 1, 128, 16>, false, false, true, 8, false, false, element, statistics_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_69_12_3_1_1_128_64_y_n_y_1_n_n_e_no_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<69, 12, 3, 1, 1, 128, 64>, true, false, true, 1, false, false, element, no_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_69_12_3_1_1_128_64_y_n_y_1_n_y_e_no_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<69, 12, 3, 1, 1, 128, 64>, true, false, true, 1, false, true, element, no_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_69_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<69, 8, 3, 1, 1, 128, 16>, false, false, true, 8, false, false, element, no_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_69_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<69, 8, 3, 1, 1, 128, 16>, false, false, true, 8, false, false, element, statistics_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_69_8_3_1_1_128_64_y_n_y_1_n_n_e_no_sums_y)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<69, 8, 3, 1, 1, 128, 64>, true, false, true, 1, false, false, element, no_sums, true>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_narrow<element, tf32, index_t, convolution_shape<3, 16, 3, 2, 1, 128, 16>, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_narrow<element, tf32, index_t, convolution_shape<3, 16, 3, 2, 1, 128, 16>, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<12, 3, 1, 1, 1, 128, 32>, 2, 4, 25856, true, false, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<12, 3, 1, 1, 1, 128, 32>, 2, 4, 26112, false, true, false, true, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<21, 16, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<21, 16, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<8, 5, 1, 1, 1, 128, 32>, 2, 4, 25856, true, false, true, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<8, 5, 1, 1, 1, 128, 32>, 2, 4, 26112, false, true, false, true, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_strided_gradient_e_shape_21_32_3_2_1_128_32_9_35280_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_strided_gradient<element, tf32, index_t, convolution_shape<21, 32, 3, 2, 1, 128, 32>, 9, 35280, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<16, 21, 3, 2, 1, 128, 32>, 67680, false, false, false, element, no_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
   convolution_window<element, tf32, index_t, convolution_shape<16, 21, 3, 2, 1, 128, 32>, 67680, false, false, false, element, statistics_sums>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_dropout_0x0008000000000000ull_0x3faaaaabu_e_e_e)(const __grid_constant__ reprise_dropout_arguments p) {
+  wait_for_launch_before();
   dropout<0x0008000000000000ull, 0x3faaaaabu, index_t, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(1) REPRISE_NAME(reprise_small_e8421707_network_dropout_advance)(const __grid_constant__ reprise_dropout_arguments p) {
+  wait_for_launch_before();
   dropout_advance(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_elementwise_copy_operation_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<copy_operation, false, index_t, 1, 8, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_elementwise_multiply_operation_n_1_8_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<multiply_operation, false, index_t, 1, 8, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_elementwise_scale_operation_0x3eb33333u_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   elementwise<scale_operation<0x3eb33333u>, false, index_t, 1, 8, element, element, float>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 32, 64, true, true, false, vector_copies, checked_copies, single_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_matmul_e_32_64_y_y_y_checked_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 32, 64, true, true, true, checked_copies, checked_copies, single_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 32, 64, true, true, true, vector_copies, checked_copies, single_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_matmul_e_64_16_y_n_y_checked_copies_vector_copies_vector_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 16, true, false, true, checked_copies, vector_copies, vector_copies, false, true, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_matmul_e_64_64_n_n_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 64, false, false, false, vector_copies, checked_copies, single_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_matmul_e_64_64_n_n_n_vector_copies_vector_copies_vector_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
   matmul<element, tf32, index_t, 64, 64, false, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_max_pool_21_1_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   max_pool<index_t, 21, 1, 5, 1, 2, true, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_max_pool_gradient_21_1_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   max_pool_gradient<index_t, 21, 1, 5, 1, 2, true, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_12_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 12, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 16, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_21_1_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 21, 1, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 8, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_finish)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_finish(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 16, 8, 2, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 21, 1, 32, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 32, 8, 4, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 8, 8, 1, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_12_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 12, 8, 4, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 16, 8, 4, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_21_1_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 21, 1, 4, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   normalize<silu, 0x00000000u, false, index_t, 1, 8, 8, 2, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
+  wait_for_launch_before();
   pack_weights<element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_running_statistics_0x3a83126fu)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
   running_statistics<0x3a83126fu>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_softmax_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   softmax<index_t, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_softmax_gradient_n_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
   softmax_gradient<index_t, false, element, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_upsample_32_1_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   upsample<index_t, 32, 1, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_upsample_gradient_32_1_n_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
   upsample_gradient<index_t, 32, 1, false, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_flat_e_shape_21_16_1_1_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<21, 16, 1, 1, 1, 16, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_halo_e_shape_16_21_3_2_1_32_16)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<16, 21, 3, 2, 1, 32, 16>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_halo_e_shape_21_32_3_2_1_32_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<21, 32, 3, 2, 1, 32, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_halo_e_shape_69_12_3_1_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<69, 12, 3, 1, 1, 16, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_halo_e_shape_69_8_3_1_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<69, 8, 3, 1, 1, 16, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_narrow<element, tf32, index_t, convolution_shape<3, 16, 3, 2, 1, 16, 32>>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_partial_e_shape_12_3_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_partial<element, tf32, index_t, convolution_shape<12, 3, 1, 1, 1, 64, 16>, 1, false, true, false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_partial_e_shape_8_5_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
   weight_gradient_partial<element, tf32, index_t, convolution_shape<8, 5, 1, 1, 1, 64, 16>, 1, false, true, false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_reduce)(const __grid_constant__ reprise_reduce_arguments p) {
+  wait_for_launch_before();
   weight_gradient_reduce(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_write_images_e)(const __grid_constant__ reprise_images_arguments p) {
+  wait_for_launch_before();
   write_images<index_t, element>(p);
 }

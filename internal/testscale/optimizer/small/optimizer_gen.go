@@ -15,7 +15,7 @@ const OptimizerDigest = "8b579b9a0f92f43fb2776f10d2afa6f27eac3a7f6fb58a428c0150c
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "10517b9dd1d1b8c15af216ef6280c6fda7d4917cd4669a168d79b8625815846b"
+const OptimizerKernels = "80adb2a5e9575b8565a8e95898732152d7b4453bb7bf31629069016110515550"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte
