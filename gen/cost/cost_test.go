@@ -50,6 +50,26 @@ func TestCountsByHand(t *testing.T) {
 	require.ErrorContains(t, err, "multiple")
 }
 
+// Storages that take turns in a slot need the largest of them.
+func TestArenasByHand(t *testing.T) {
+	plan := &ir.Stage{
+		Storages: []ir.Storage{
+			{Space: ir.Arena, Elem: ir.Activation, Size: ir.N.Times(100), Slot: 0},
+			{Space: ir.Arena, Elem: ir.Activation, Size: ir.Const(150), Slot: 0},
+			{Space: ir.Arena, Elem: ir.Master, Size: ir.Const(64), Slot: 1},
+			{Space: ir.Arena, Elem: ir.Counter, Size: ir.Const(33), Slot: 2},
+			{Space: ir.Output, Elem: ir.Activation, Size: ir.Const(1 << 20)},
+		},
+	}
+	arenas, err := cost.Arenas(plan, ir.Sizes{Batch: 2, Height: 1, Width: 1})
+	require.NoError(t, err)
+	require.Equal(t, []cost.Arena{
+		{Precision: "fp32", Bytes: 800 + 256 + 264},
+		{Precision: "fp16", Bytes: 400 + 256 + 264},
+		{Precision: "bf16", Bytes: 400 + 256 + 264},
+	}, arenas)
+}
+
 // A 1x1 convolution of two images: image, weight and result once each, and the
 // gradient of the weight; a bias is added by reading it.
 func TestTrafficByHand(t *testing.T) {

@@ -93,31 +93,17 @@ func TestLayers(t *testing.T) {
 	require.Equal(t, []int{2, 2, 6, 6}, layers[3].Out)
 }
 
-func TestProgramsAndArenas(t *testing.T) {
+func TestPrograms(t *testing.T) {
 	op := func(mode ir.Mode, lane int) ir.Op { return ir.Op{Mode: mode, Lane: lane, Do: &ir.Copy{}} }
 	plan := &ir.Stage{
 		Forward:  []ir.Op{op(ir.Always, 0), op(ir.Training, 2), op(ir.Eval, 1)},
 		Backward: []ir.Backward{{Present: []string{"a", "b"}, Ops: []ir.Op{op(ir.Always, 0)}}},
-		Storages: []ir.Storage{
-			{Space: ir.Arena, Elem: ir.Activation, Size: ir.N.Times(100), Slot: 0},
-			{Space: ir.Arena, Elem: ir.Activation, Size: ir.Const(150), Slot: 0},
-			{Space: ir.Arena, Elem: ir.Master, Size: ir.Const(64), Slot: 1},
-			{Space: ir.Arena, Elem: ir.Counter, Size: ir.Const(33), Slot: 2},
-			{Space: ir.Output, Elem: ir.Activation, Size: ir.Const(1 << 20)},
-		},
 	}
 	require.Equal(t, []inspect.Program{
 		{Name: "forward (training)", Launches: 2, Lanes: 3},
 		{Name: "forward (evaluation)", Launches: 2, Lanes: 2},
 		{Name: "backward of a, b", Launches: 1, Lanes: 1},
 	}, inspect.Programs(plan))
-	arenas, err := inspect.Arenas(plan, ir.Sizes{Batch: 2, Height: 1, Width: 1})
-	require.NoError(t, err)
-	require.Equal(t, []inspect.Arena{
-		{Precision: "FP32", Bytes: 1024 + 256 + 512},
-		{Precision: "FP16", Bytes: 512 + 256 + 512},
-		{Precision: "BF16", Bytes: 512 + 256 + 512},
-	}, arenas)
 }
 
 func report(t *testing.T) *inspect.Report {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/reprise-ml/reprise/gen/cost"
 	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/gen/pass"
 	"github.com/reprise-ml/reprise/tasks/yolo26"
@@ -37,9 +38,9 @@ type Report struct {
 	// of the YOLO26 specification (network section 10).
 	GFLOPs float64 `json:"gflops"`
 
-	Layers   []Layer   `json:"layers"`
-	Programs []Program `json:"programs"`
-	Arenas   []Arena   `json:"arenas"`
+	Layers   []Layer      `json:"layers"`
+	Programs []Program    `json:"programs"`
+	Arenas   []cost.Arena `json:"arenas"`
 
 	stage *ir.Stage // as its author wrote it
 }
@@ -90,7 +91,7 @@ func (r *Report) addPlans(stages []*ir.Stage) error {
 			}
 			r.Programs = append(r.Programs, p)
 		}
-		arenas, err := Arenas(plan, r.Sizes)
+		arenas, err := cost.Arenas(plan, r.Sizes)
 		if err != nil {
 			return err
 		}
