@@ -94,7 +94,7 @@ func TestPartialSumsLieApart(t *testing.T) {
 }
 
 // Operations that are in several programs share the functions that issue them,
-// kept memory included.
+// kept memory included, and programs with equal steps share their table.
 func TestProgramsShareSecondPasses(t *testing.T) {
 	s := gradients(3, 16, 4)
 	ops := s.stage.Forward
@@ -103,4 +103,10 @@ func TestProgramsShareSecondPasses(t *testing.T) {
 	source, _, err := Wrapper(s.stage, "example")
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(string(source), "launch(c, k_weight_gradient_reduce,"))
+	require.Equal(t, 1, strings.Count(string(source), "static const struct reprise_step steps_"))
+	require.Equal(t, 2, strings.Count(string(source), "{steps_backward_0, "), "programs refer to it")
+	s.stage.Backward[1].Ops = s.stage.Backward[1].Ops[1:]
+	source, _, err = Wrapper(s.stage, "example")
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(string(source), "static const struct reprise_step steps_"))
 }

@@ -40,6 +40,7 @@ type program struct {
 	Title string
 	Steps []step
 	Nodes int
+	Table string // name of the program whose table of steps serves; an earlier one with equal steps, or its own
 }
 
 // step is one entry of the step table of a program.
@@ -230,7 +231,20 @@ func (p *planned) addProgram(l *listing, name, title string, packs int, mode ir.
 		g.Steps = append(g.Steps, step{"join", lanes, 0, "NULL"})
 	}
 	p.Events = max(p.Events, len(event))
-	p.Programs = append(p.Programs, g)
+	p.Programs = append(p.Programs, p.withTable(g))
+}
+
+// withTable chooses the table of a program. A stage without dropout and batch
+// normalisation does in evaluation what it does in training.
+func (p *planned) withTable(g program) program {
+	g.Table = g.Name
+	for _, earlier := range p.Programs {
+		if slices.Equal(earlier.Steps, g.Steps) {
+			g.Table = earlier.Table
+			break
+		}
+	}
+	return g
 }
 
 // pack lists the weights that the first launches rewrite.
