@@ -595,21 +595,6 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_join, 2, 0, NULL},
 };
 
-// The forward pass in evaluation.
-static const struct reprise_step steps_forward_evaluation[] = {
-    {reprise_launch, 0, -1, pack_0},
-    {reprise_fork, 2, 0, NULL},
-    {reprise_launch, 0, 0, forward_0},
-    {reprise_launch, 0, 1, forward_1},
-    {reprise_launch, 0, 2, forward_2},
-    {reprise_launch, 1, 3, forward_3},
-    {reprise_launch, 1, 4, forward_4},
-    {reprise_signal, 1, 0, NULL},
-    {reprise_wait, 0, 0, NULL},
-    {reprise_launch, 0, 5, forward_5},
-    {reprise_join, 2, 0, NULL},
-};
-
 // The backward pass with cotangents for fused.
 static const struct reprise_step steps_backward_0[] = {
     {reprise_fork, 10, 0, NULL},
@@ -638,7 +623,7 @@ static const struct reprise_step steps_backward_0[] = {
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 11, 7},
-    {steps_forward_evaluation, 11, 7},
+    {steps_forward_training, 11, 7},
     {steps_backward_0, 22, 15},
 };
 

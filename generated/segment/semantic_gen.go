@@ -15,7 +15,7 @@ const SemanticDigest = "117e265c8f108794834f19ba314ec70274f0fe5f7f4f0a79cc1d4195
 
 // SemanticKernels is the SHA-256 of the CUDA and C text of stage semantic, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const SemanticKernels = "20cf4e554aa22159f20e3f30b69d0be8940df47a24843140b2a0c03d1694fe1e"
+const SemanticKernels = "f1f5f5675aadee4fea5d06161766a7350bad9f48879879bccd1e67a04a5ddb39"
 
 //go:embed semantic_plan.json
 var planSemantic []byte

@@ -15,7 +15,7 @@ const OptimizerDigest = "fdf7c443deae374571ba1884bb481290b126550663880d724f1b2d3
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "aa1ba6ec020ec5cd56fd2060cf3932bbd87b94d58d216ac69648fe9fb25b6cbf"
+const OptimizerKernels = "d15fa592554c9d5374ce697d4c70335e43fc240dd81eea101318f68c2a4b8adc"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

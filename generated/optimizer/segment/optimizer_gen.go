@@ -15,7 +15,7 @@ const OptimizerDigest = "931966712bd8a842d64aeee2dabe3ca8ef1adaba04c378dc0b103e3
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "eff65d9d0a0fd5eda25684367c741dcbf6fe8cfea793a1e83f63983909bbaacc"
+const OptimizerKernels = "f8fcc3a7c9a784a7163f561f4940bcb0cf4ba662de183eacdc5f5fdb77c354ca"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -386,12 +386,6 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 0, forward_0},
 };
 
-// The forward pass in evaluation.
-static const struct reprise_step steps_forward_evaluation[] = {
-    {reprise_launch, 0, -1, pack_0},
-    {reprise_launch, 0, 0, forward_0},
-};
-
 // The backward pass with cotangents for semantic.
 static const struct reprise_step steps_backward_0[] = {
     {reprise_fork, 10, 0, NULL},
@@ -403,7 +397,7 @@ static const struct reprise_step steps_backward_0[] = {
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 2, 2},
-    {steps_forward_evaluation, 2, 2},
+    {steps_forward_training, 2, 2},
     {steps_backward_0, 5, 5},
 };
 

@@ -15,7 +15,7 @@ const SemanticDigest = "ce8da2b8a37296a2faa68af432794530bc846895ba936b3efe5bf5c9
 
 // SemanticKernels is the SHA-256 of the CUDA and C text of stage semantic, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const SemanticKernels = "3fd7e99580e29a6e3ac813707120150c493305e73b90ad81ab47adaf05b9b784"
+const SemanticKernels = "0ca48ab90be7b03e70d92704fa92a52b41f95ee37b8459b1b8612487d690bb7a"
 
 //go:embed semantic_plan.json
 var planSemantic []byte

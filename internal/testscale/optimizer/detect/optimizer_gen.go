@@ -15,7 +15,7 @@ const OptimizerDigest = "41246ceb215ac03c1dbfaf2ec24642d69404bba16b10c5e9740a2e5
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "ef26f28e1604642f3800c352dcfcf9e5f8dfd4f3e730b1a74268e8801b67e411"
+const OptimizerKernels = "28c86e584bd1011f695b7127bc222674b566f29ef71264ae6d455fcdd612a326"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

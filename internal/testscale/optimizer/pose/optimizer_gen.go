@@ -15,7 +15,7 @@ const OptimizerDigest = "e651a3c826fe5ab4a47cb2bdbefbf8a56c03601e1f181774a15703f
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "43765566bff03a3ec87c063bfc4a38ef26a38b473c0bf6f5966cc720447a0445"
+const OptimizerKernels = "a5accc13c78262106efd9193a6879869381538f915882f93047bdecc2a5653b9"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

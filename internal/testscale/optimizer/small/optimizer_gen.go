@@ -15,7 +15,7 @@ const OptimizerDigest = "8b579b9a0f92f43fb2776f10d2afa6f27eac3a7f6fb58a428c0150c
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "80adb2a5e9575b8565a8e95898732152d7b4453bb7bf31629069016110515550"
+const OptimizerKernels = "a299b51fdf742f243ada3243b19a29e7fceba744ab5ed6313d6f722dc00740ad"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte
