@@ -40,7 +40,7 @@ check: ## fail when a generated package is stale
 lint: ## formatting, vet, staticcheck, and clang-format for C and CUDA
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))" && $(GO) vet ./...
 	$(GO) run honnef.co/go/tools/cmd/staticcheck ./...
-	@clang-format-19 --dry-run -Werror $(C_FILES)
+	@echo $(C_FILES) | xargs -n 8 -P $$(nproc) clang-format-19 --dry-run -Werror
 
 bench: ## speed of the host back end
 	$(GO) test -run '^$$' -bench . -benchtime 3x ./runtime/host ./internal/optim ./tasks/obb/objective
