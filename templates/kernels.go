@@ -5,8 +5,6 @@ import (
 	"embed"
 	"fmt"
 	"path"
-	"sort"
-	"strings"
 	"text/template"
 
 	"github.com/reprise-ml/reprise/gen/ir"
@@ -35,55 +33,20 @@ func Kernels(stage *ir.Stage, pkg string) ([]byte, error) {
 	return execute("cuda/kernels.cu.tmpl", struct {
 		*planned
 		Device string
-	}{p, device})
+		Groups [][]Kernel // by the file that they are of
+	}{p, device, groups(p.Kernels)})
 }
 
-// deviceText joins the files that hold the given kernels with all that they
-// include, each file once and after what it needs.
-func deviceText(kernels []Kernel) (string, error) {
-	wanted := map[string]bool{}
-	for _, k := range kernels {
-		wanted[k.File+".cuh"] = true
-	}
-	names := make([]string, 0, len(wanted))
-	for n := range wanted {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	var out strings.Builder
-	done := map[string]bool{}
-	for _, n := range append([]string{"types.cuh"}, names...) {
-		if err := include(&out, done, n); err != nil {
-			return "", err
+// groups parts kernels, which are sorted, by the file that they are of.
+func groups(kernels []Kernel) [][]Kernel {
+	var out [][]Kernel
+	for i, k := range kernels {
+		if i == 0 || k.File != kernels[i-1].File {
+			out = append(out, nil)
 		}
+		out[len(out)-1] = append(out[len(out)-1], k)
 	}
-	return out.String(), nil
-}
-
-// include writes a file after the files that it includes.
-func include(out *strings.Builder, done map[string]bool, name string) error {
-	if done[name] {
-		return nil
-	}
-	done[name] = true
-	text, err := files.ReadFile("cuda/" + name)
-	if err != nil {
-		return fmt.Errorf("device code %s: %w", name, err)
-	}
-	var body []string
-	for _, line := range strings.Split(strings.TrimRight(string(text), "\n"), "\n") {
-		if used, found := strings.CutPrefix(line, `#include "`); found {
-			if err := include(out, done, strings.TrimSuffix(used, `"`)); err != nil {
-				return err
-			}
-			continue
-		}
-		if line != "#pragma once" {
-			body = append(body, line)
-		}
-	}
-	fmt.Fprintf(out, "%s\n\n", strings.Join(body, "\n"))
-	return nil
+	return out
 }
 
 // execute runs a template over the plan.

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -270,7 +271,7 @@ func (p *planned) pack(stage *ir.Stage) error {
 
 // finish sorts what has no order of its own and drops repeats.
 func (p *planned) finish(stage *ir.Stage) {
-	sort.Slice(p.Kernels, func(i, j int) bool { return p.Kernels[i].Name < p.Kernels[j].Name })
+	slices.SortFunc(p.Kernels, func(a, b Kernel) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Name, b.Name)) })
 	kernels := p.Kernels[:0]
 	for i, k := range p.Kernels {
 		if i == 0 || k.Name != p.Kernels[i-1].Name {

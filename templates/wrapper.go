@@ -1,8 +1,6 @@
 package templates
 
 import (
-	"strings"
-
 	"github.com/reprise-ml/reprise/gen/ir"
 )
 
@@ -52,11 +50,8 @@ func Nodes(stage *ir.Stage, pkg string) ([]int, error) {
 // argumentsText is the text of the argument structures that the C compiler
 // shares with the CUDA compiler.
 func argumentsText() (string, error) {
-	var out strings.Builder
-	if err := include(&out, map[string]bool{}, "arguments.h"); err != nil {
-		return "", err
-	}
-	return out.String(), nil
+	s, err := readSection("arguments.h")
+	return s.text + "\n\n", err
 }
 
 // Context is the C header that a back end shares with every wrapper. It is

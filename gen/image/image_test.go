@@ -2,6 +2,7 @@ package image
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,9 @@ import (
 // text is a kernel source in the form that the generator prints.
 func text(kernels ...string) string {
 	var b strings.Builder
-	b.WriteString("#define REPRISE_NAME(name) name##_fp32\n#define __global__ __attribute__((global))\n")
+	fmt.Fprintf(&b, "// Of plan %x.\n", sha256.Sum256([]byte(strings.Join(kernels, " "))))
+	b.WriteString("// ==== types.cuh\n#define __global__ __attribute__((global))\n")
+	b.WriteString("// ==== a.cuh uses types.cuh\n// ==== precision\n#define REPRISE_NAME(name) name##_fp32\n// ==== kernels of a.cuh\n")
 	for _, k := range kernels {
 		fmt.Fprintf(&b, "\nextern \"C\" __global__ void REPRISE_NAME(%s)(float *p) {\n  *p = %d;\n}\n", k, len(k))
 	}
@@ -110,6 +113,36 @@ func TestBuild(t *testing.T) {
 	c.Version = "fake 2"
 	fourth, _ := build1(t, generated(t, all...), cache, c)
 	require.Equal(t, fourth.Units, fourth.Compiled)
+}
+
+// A unit holds the device code that its kernels need and no more, so that code of
+// another kind of kernels, and the plan, change nothing in it.
+func TestUnits(t *testing.T) {
+	cut := func(text string) (out []string) {
+		var s source
+		require.NoError(t, s.read([]byte(text)))
+		for _, u := range s.units() {
+			out = append(out, string(u.text))
+		}
+		return out
+	}
+	const (
+		types  = "// ==== types.cuh\nt\n"
+		a      = "// ==== a.cuh uses types.cuh\na\n"
+		b      = "// ==== b.cuh uses types.cuh, a.cuh\nb\n"
+		c      = "// ==== c.cuh uses types.cuh\nc\n"
+		naming = "// ==== precision\nnames\n"
+		ofA    = "extern \"C\" __global__ void REPRISE_NAME(one)() {}\n"
+		ofB    = "extern \"C\" __global__ void REPRISE_NAME(two)() {}\n"
+	)
+	first := cut("// plan 1\n" + types + a + naming + "// ==== kernels of a.cuh\n" + ofA)
+	require.Equal(t, []string{types + a + naming + ofA}, first)
+	second := cut("// plan 2\n" + types + a + b + c + naming + "// ==== kernels of a.cuh\n" + ofA + "// ==== kernels of b.cuh\n" + ofB)
+	require.Equal(t, []string{first[0], types + a + b + naming + ofB}, second)
+
+	var s source
+	require.ErrorContains(t, s.read([]byte("// ==== types.cuh\n// ==== precision\n// ==== kernels of b.cuh\n")), "there is no section b.cuh, which kernels of b.cuh need; run go generate")
+	require.ErrorContains(t, s.read([]byte(types)), "there is no kernel in it; run go generate")
 }
 
 // Images of a folder of their own are named by their source, and nothing lies

@@ -27,9 +27,14 @@ var kernelName = regexp.MustCompile(`REPRISE_NAME\((\w+)\)`)
 
 // source is the kernel text of one stage.
 type source struct {
-	path    string
-	digest  string // of the CUDA and C text of the stage, as in the generated Go
-	common  []byte // what every kernel needs
+	path   string
+	digest string // of the CUDA and C text of the stage, as in the generated Go
+	groups []group
+}
+
+// group is the kernels of one file of device code.
+type group struct {
+	common  []byte // what each of them needs
 	kernels []kernel
 }
 
@@ -75,19 +80,38 @@ func readSource(path string) (*source, error) {
 		}
 	}
 	s := &source{path: path, digest: hex.EncodeToString(sum.Sum(nil))}
-	parts := bytes.Split(text, marker)
-	s.common = parts[0]
-	for _, p := range parts[1:] {
-		name := kernelName.FindSubmatch(p)
-		if name == nil {
-			return nil, fmt.Errorf("%s: a kernel has no REPRISE_NAME; run go generate", path)
-		}
-		s.kernels = append(s.kernels, kernel{string(name[1]), append(bytes.Clone(marker), p...)})
-	}
-	if len(s.kernels) == 0 {
-		return nil, fmt.Errorf("%s: there is no kernel in it; run go generate", path)
+	if err := s.read(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
+}
+
+// read finds the kernels of a source.
+func (s *source) read(text []byte) error {
+	all := sections(text)
+	for _, part := range all {
+		file, found := strings.CutPrefix(part.name, "kernels of ")
+		if !found {
+			continue
+		}
+		var g group
+		var err error
+		if g.common, err = commonFor(all, file); err != nil {
+			return err
+		}
+		for _, p := range bytes.Split(part.text, marker)[1:] {
+			name := kernelName.FindSubmatch(p)
+			if name == nil {
+				return errors.New("a kernel has no REPRISE_NAME; run go generate")
+			}
+			g.kernels = append(g.kernels, kernel{string(name[1]), append(bytes.Clone(marker), p...)})
+		}
+		s.groups = append(s.groups, g)
+	}
+	if len(s.groups) == 0 {
+		return errors.New("there is no kernel in it; run go generate")
+	}
+	return nil
 }
 
 // unit is some kernels of a source that are compiled together.
@@ -109,15 +133,17 @@ const (
 // so a new kernel leaves all units but those near it as they are.
 func (s *source) units() []unit {
 	var out []unit
-	next := unit{text: s.common}
-	for i, k := range s.kernels {
-		next.names = append(next.names, k.name)
-		next.text = append(next.text[:len(next.text):len(next.text)], k.text...)
-		sum := fnv.New32a()
-		sum.Write([]byte(k.name))
-		if sum.Sum32()%meanLength == 0 || len(next.names) == maxLength || i == len(s.kernels)-1 {
-			out = append(out, next)
-			next = unit{text: s.common}
+	for _, g := range s.groups {
+		next := unit{text: g.common}
+		for i, k := range g.kernels {
+			next.names = append(next.names, k.name)
+			next.text = append(next.text[:len(next.text):len(next.text)], k.text...)
+			sum := fnv.New32a()
+			sum.Write([]byte(k.name))
+			if sum.Sum32()%meanLength == 0 || len(next.names) == maxLength || i == len(g.kernels)-1 {
+				out = append(out, next)
+				next = unit{text: g.common}
+			}
 		}
 	}
 	return out
