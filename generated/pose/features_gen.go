@@ -15,7 +15,7 @@ const FeaturesDigest = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d7869
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "f844b1647f8ad2349bf050102b5f0f1a1520c07f98e0ccf76a7271c3e6665ebd"
+const FeaturesKernels = "2d522a2163cb600fb99024df65e42304258aa9cbe8c18fca8fc67bc8627a4432"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -5,6 +5,7 @@
 // Compile once for each precision, with one of REPRISE_FP32, REPRISE_TF32,
 // REPRISE_FP16 and REPRISE_BF16, and with REPRISE_WIDE for 64-bit indices.
 
+// ==== arguments.h
 // Launch arguments, one structure for each family of kernels. The same text is
 // compiled by the C compiler into the wrapper and by the CUDA compiler into the
 // kernels, so the two cannot disagree about a layout.
@@ -146,6 +147,7 @@ struct reprise_images_arguments {
   int32_t batch, height, width;
 };
 
+// ==== cudalite.h
 // The spelling of CUDA C for compilers that come without a CUDA toolkit.
 //
 // clang compiles device code to PTX by itself, but the keywords and built-in
@@ -170,6 +172,7 @@ struct dim3 {
 #include <__clang_cuda_builtin_vars.h>
 #endif
 
+// ==== mma.cuh uses arguments.h, cudalite.h
 // Everything that plain C++ cannot say: tensor-core products, matrix loads,
 // asynchronous copies, shuffles and special functions. All inline PTX of the
 // project is in this file, so that another implementation of these functions
@@ -359,6 +362,7 @@ __device__ __forceinline__ uint32_t multiply_high(uint32_t a, uint32_t b) { retu
 
 } // namespace reprise
 
+// ==== types.cuh uses mma.cuh
 // Storage types, their conversions, and loads and stores of several elements
 // at once. All arithmetic is in FP32; only memory holds 16-bit numbers.
 
@@ -529,6 +533,7 @@ __device__ __forceinline__ Index pixel_offset(const reprise_map &m, Index n, Ind
 
 } // namespace reprise
 
+// ==== activation.cuh uses types.cuh
 // Activation functions and their derivatives, in FP32.
 
 namespace reprise {
@@ -628,6 +633,7 @@ __device__ __forceinline__ float activate_derivative(float x) {
 
 } // namespace reprise
 
+// ==== normalize.cuh uses activation.cuh
 // Batch normalisation as an element-by-element pass: forward with activation
 // and residual, and the gradient once its two sums are known.
 //
@@ -800,6 +806,7 @@ __device__ __forceinline__ void normalize_gradient(const reprise_channel_argumen
 
 } // namespace reprise
 
+// ==== reduce.cuh uses types.cuh
 // Sums and moments over all pixels, channel by channel, in a fixed order.
 //
 // Pass 1 gives each block a contiguous span of rows (pixels) and a set of
@@ -947,6 +954,7 @@ __device__ __forceinline__ void channel_sum_finish(const reprise_channel_argumen
 
 } // namespace reprise
 
+// ==== sums.cuh uses normalize.cuh, reduce.cuh
 // Sums over the pixels of a convolution's result, channel by channel, taken
 // while the result is written: batch statistics in a forward pass, and in a
 // backward pass the two sums of the batch norm whose gradient the result is.
@@ -1198,6 +1206,7 @@ struct tile_parts {
 
 } // namespace reprise
 
+// ==== tile.cuh uses types.cuh
 // The product of two tiles in shared memory, accumulated in registers: the
 // inner part of convolutions, their gradients and matrix products.
 //
@@ -1465,473 +1474,7 @@ __device__ __forceinline__ void store_two(Y *to, Index step, int valid, float v0
 
 } // namespace reprise
 
-// Depthwise convolution of stride 1, one filter a channel, and its input
-// gradient, which is the same with filters turned by half a turn.
-//
-// Tiling: a block makes Strip rows and 256/Lanes columns of Lanes*V channels. The
-// source comes with its halo, by asynchronous copies, as [row][column][channel];
-// what lies outside the map is zero. A thread walks down a column with V
-// channels, its filters in registers, so that each row is read from shared memory
-// once for all outputs that it meets. A block goes on to the tile that lies a
-// grid further, and may sum what it writes (see sums.cuh).
-//
-// Where maps are padded, the last group of V channels reaches beyond C: zeros are
-// written there, and the sums go nowhere.
-// Grid: (tiles or fewer, sets of Lanes*V channels). Block: 256 threads.
-
-namespace reprise {
-
-constexpr int depthwise_threads = 256;
-
-// The filters of a thread's channels, by way of shared memory, which turns
-// [channel][tap] around; Flip turns them by half a turn. All threads of a block
-// call it.
-template <int C, int Taps, int V, int Lanes, bool Flip>
-__device__ __forceinline__ void load_filters(float (&to)[Taps][V], uint64_t weight) {
-  constexpr int width = Lanes * V;
-  alignas(16) __shared__ float filters[Taps * width];
-  const int first = blockIdx.y * width;
-  for (int i = threadIdx.x; i < Taps * width; i += depthwise_threads) {
-    const int channel = first + i % width, tap = i / width;
-    filters[i] = channel < C ? pointer<const float>(weight)[channel * Taps + (Flip ? Taps - 1 - tap : tap)] : 0x0p+0f;
-  }
-  __syncthreads();
-#pragma unroll
-  for (int tap = 0; tap < Taps; tap++)
-    load<V>(to[tap], filters + tap * width + threadIdx.x % Lanes * V);
-}
-
-// Where a tile of Rows x Columns pixels lies.
-template <class Index, int Rows, int Columns>
-struct tile_position {
-  using index = Index;
-  Index n;
-  int y, x;
-
-  static __device__ __forceinline__ Index count(int batch, int height, int width) {
-    return Index(batch) * Index(ceiling(height, Rows)) * Index(ceiling(width, Columns));
-  }
-
-  __device__ __forceinline__ tile_position(Index tile, int height, int width) {
-    const Index across = Index(ceiling(width, Columns)), down = Index(ceiling(height, Rows)), rest = tile / across;
-    n = rest / down;
-    y = int(rest - n * down) * Rows;
-    x = int(tile - rest * across) * Columns;
-  }
-};
-
-// Starts the copies of Rows x Columns pixels of the block's channels, the first at
-// (y, x) of image n.
-template <int C, int Rows, int Columns, int Width, bool Vector, class T, class Index>
-__device__ __forceinline__ void bring_pixels(T *to, const reprise_map &m, Index n, int y, int x, int height, int width) {
-  constexpr int across = Width / chunk<T>, chunks = Rows * Columns * across;
-  static_assert(Width % chunk<T> == 0 && depthwise_threads % across == 0, "a thread keeps its channels");
-  const int column = threadIdx.x % across * chunk<T>, channel = blockIdx.y * Width + column;
-  const int valid = C % chunk<T> == 0 ? chunk<T> : smaller(C - channel, chunk<T>);
-  const T *from = pointer<const T>(m.data) + (channel < C ? n * Index(m.image) + Index(channel) * Index(Vector ? 1 : m.channel) : 0);
-#pragma unroll
-  for (int first = 0; first < chunks; first += depthwise_threads) {
-    const int pixel = (first + int(threadIdx.x)) / across, sy = y + pixel / Columns, sx = x + pixel % Columns;
-    if (first + depthwise_threads > chunks && pixel >= Rows * Columns)
-      break;
-    const bool inside = channel < C && unsigned(sy) < unsigned(height) && unsigned(sx) < unsigned(width);
-    const Index offset = inside ? Index(sy) * Index(m.row) + Index(sx) * Index(m.column) : 0;
-    bring<Vector>(to + pixel * Width + column, from + offset, inside ? valid : 0, Index(m.channel));
-  }
-}
-
-// The column of a map that a thread writes, or reads beside its tile: V channels
-// of the first `rows` rows.
-template <int V, class T>
-struct map_column {
-  T *first;
-  int64_t row;
-
-  __device__ __forceinline__ map_column() {}
-  template <class Position>
-  __device__ __forceinline__ map_column(const reprise_map &m, const Position &at, int column, int channel) : row(m.row) {
-    using index = typename Position::index;
-    first = pointer<T>(m.data) + (pixel_offset(m, at.n, index(at.y), index(at.x + column)) + index(channel) * index(V > 1 ? 1 : m.channel));
-  }
-
-  template <int Rows>
-  __device__ __forceinline__ void fetch_rows(group<T, V> (&to)[Rows], int rows) const {
-    const T *from = first;
-#pragma unroll
-    for (int r = 0; r < Rows; r++, from += row)
-      if (r < rows)
-        to[r] = fetch<V>(from);
-  }
-};
-
-// What a thread writes of one tile.
-template <int V, int Strip, bool Accumulate, class Y, class Sums>
-struct depthwise_result {
-  using below = typename Sums::below;
-  map_column<V, Y> column;
-  int rows; // that exist
-  group<Y, V> before[Strip];
-  group<below, V> under[Strip];
-
-  // Starts the loads of what the result is added to and of the map below.
-  template <class Position>
-  __device__ __forceinline__ depthwise_result(const reprise_convolution_arguments &p, const Position &at, int x, int channel, bool exists) : column(p.output, at, x, channel) {
-    rows = exists && at.x + x < p.output_width ? smaller(Strip, p.output_height - at.y) : 0;
-    if constexpr (Accumulate)
-      column.fetch_rows(before, rows);
-    if constexpr (Sums::reads_below)
-      map_column<V, below>(p.below, at, x, channel).fetch_rows(under, rows);
-  }
-
-  // Writes row s and sums it on the way. Rows come in order.
-  __device__ __forceinline__ void write(int s, float (&sum)[V], Sums &total, const typename Sums::coefficients &coefficients) {
-    if (s >= rows)
-      return;
-    if constexpr (Accumulate) {
-      float old[V];
-      widen<V>(old, before[s]);
-#pragma unroll
-      for (int i = 0; i < V; i++)
-        sum[i] += old[i];
-    }
-    const group<Y, V> rounded = narrow<Y>(sum);
-    *reinterpret_cast<group<Y, V> *>(column.first) = rounded;
-    column.first += column.row;
-    widen<V>(sum, rounded);
-    if (s == 0)
-      total.take(sum, under[s], coefficients);
-    else
-      total.follow(sum, under[s], coefficients);
-  }
-};
-
-// The block's row of partial results of the sums that it took. parts is shared
-// memory for as many parts as the block has channels times threads a channel.
-template <int C, int V, int Lanes, class Sums>
-__device__ __forceinline__ void store_sums(typename Sums::part *parts, uint64_t partial, const Sums &total) {
-  using part = typename Sums::part;
-  constexpr int width = Lanes * V, row_lanes = depthwise_threads / Lanes;
-#pragma unroll
-  for (int i = 0; i < V; i++)
-    parts[threadIdx.x / Lanes * width + threadIdx.x % Lanes * V + i] = total.result(i);
-  __syncthreads();
-  const int c = threadIdx.x, channel = blockIdx.y * width + c;
-  if (c < width && channel < C)
-    pointer<part>(partial)[int64_t(blockIdx.x) * C + channel] = merge_column<row_lanes, width>(parts + c);
-}
-
-// The results of one column of a tile: from is its first pixel, at the top left of
-// the window of the first result.
-template <int Kernel, int V, int Strip, int Columns, int Width, class X, class Result, class Sums>
-__device__ __forceinline__ void walk_down(const X *from, const float (&filter)[Kernel * Kernel][V], const float (&bias)[V], Result &result, Sums &total, const typename Sums::coefficients &coefficients) {
-  float sum[Strip][V];
-#pragma unroll
-  for (int r = 0; r < Strip + Kernel - 1; r++) {
-    if (r < Strip)
-#pragma unroll
-      for (int i = 0; i < V; i++)
-        sum[r][i] = bias[i];
-#pragma unroll
-    for (int kx = 0; kx < Kernel; kx++) {
-      float v[V];
-      load<V>(v, from + (r * Columns + kx) * Width);
-#pragma unroll
-      for (int ky = 0; ky < Kernel; ky++) {
-        const int s = r - ky;
-        if (s >= 0 && s < Strip)
-#pragma unroll
-          for (int i = 0; i < V; i++)
-            sum[s][i] = fused_multiply_add(v[i], filter[ky * Kernel + kx][i], sum[s][i]);
-      }
-    }
-    if (r >= Kernel - 1)
-      result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
-  }
-}
-
-template <class Index, int C, int Kernel, int V, int Lanes, int Strip, bool Vector, bool Flip, bool HasBias, bool Accumulate, class X, class Y, class Sums>
-__device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p) {
-  using sums = typename Sums::template of<C, V, Y>;
-  using position = tile_position<Index, Strip, depthwise_threads / Lanes>;
-  constexpr int width = Lanes * V, taps = Kernel * Kernel, padding = (Kernel - 1) / 2;
-  constexpr int rows = Strip + Kernel - 1, columns = depthwise_threads / Lanes + Kernel - 1;
-  constexpr int tile_bytes = rows * columns * width * int(sizeof(X)), part_bytes = depthwise_threads * V * int(sizeof(typename sums::part));
-  alignas(16) __shared__ char memory[sums::wanted && part_bytes > tile_bytes ? part_bytes : tile_bytes];
-  X *const tile = reinterpret_cast<X *>(memory);
-  const int lane = threadIdx.x % Lanes * V, column = threadIdx.x / Lanes, channel = blockIdx.y * width + lane;
-  const Index tiles = position::count(p.batch, p.output_height, p.output_width);
-  float filter[taps][V], bias[V] = {};
-  if constexpr (HasBias)
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      bias[i] = channel + i < C ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
-  sums total;
-  sums::start(p);
-  const typename sums::coefficients coefficients(p, channel < C ? channel : 0);
-  for (Index t = blockIdx.x; t < tiles; t += gridDim.x) {
-    const position at(t, p.output_height, p.output_width);
-    bring_pixels<C, rows, columns, width, Vector>(tile, p.input, at.n, at.y - padding, at.x - padding, p.input_height, p.input_width);
-    copy_commit();
-    depthwise_result<V, Strip, Accumulate, Y, sums> result(p, at, column, channel, channel < C);
-    if (t == blockIdx.x) // behind the first copies
-      load_filters<C, taps, V, Lanes, Flip>(filter, p.weight);
-    copy_wait<0>();
-    __syncthreads();
-    walk_down<Kernel, V, Strip, columns, width>(static_cast<const X *>(tile + column * width + lane), filter, bias, result, total, coefficients);
-    __syncthreads(); // the tile has been read
-  }
-  if constexpr (sums::wanted)
-    store_sums<C, V, Lanes>(reinterpret_cast<typename sums::part *>(memory), p.partial, total);
-}
-
-} // namespace reprise
-
-// Both gradients of a depthwise convolution of stride 1 from one reading of dY
-// and X.
-//
-// Tiling: that of the input gradient (see depthwise.cuh), with the tile of X
-// beside the tile of dY. The pixels of dY that make a pixel of dX are those that
-// meet the same pixel of X in the weight gradient, so a thread multiplies each
-// with the filter and with X. At the end the threads of a channel add their sums
-// for the filter in order. Partial sums lie as [block][tap][C], which
-// weight_gradient_reduce adds.
-// Grid: (tiles or fewer, sets of Lanes*V channels). Block: 256 threads.
-
-namespace reprise {
-
-// The block's row of partial sums for the filters, one row of taps at a time.
-// parts is shared memory for Kernel * V floats a thread.
-template <int C, int Kernel, int V, int Lanes>
-__device__ __forceinline__ void store_filters(float *parts, uint64_t partial, const float (&gradient)[Kernel * Kernel][V]) {
-  constexpr int width = Lanes * V, row_lanes = depthwise_threads / Lanes;
-  float *to = pointer<float>(partial) + int64_t(blockIdx.x) * Kernel * Kernel * C;
-#pragma unroll
-  for (int ky = 0; ky < Kernel; ky++) {
-#pragma unroll
-    for (int kx = 0; kx < Kernel; kx++)
-      store<V>(parts + (threadIdx.x / Lanes * Kernel + kx) * width + threadIdx.x % Lanes * V, gradient[ky * Kernel + kx]);
-    __syncthreads();
-#pragma unroll 1
-    for (int i = threadIdx.x; i < Kernel * width; i += depthwise_threads) {
-      const int channel = blockIdx.y * width + i % width;
-      float sum = parts[i];
-#pragma unroll
-      for (int r = 1; r < row_lanes; r++)
-        sum += parts[r * Kernel * width + i];
-      if (channel < C)
-        to[(ky * Kernel + i / width) * C + channel] = sum;
-    }
-    __syncthreads(); // the parts have been read
-  }
-}
-
-// Both gradients of one column of a tile: dy is the first pixel of the window of
-// its first pixel, which is at x.
-template <int Kernel, int V, int Strip, int Columns, int Across, int Width, class DY, class X, class Result, class Sums>
-__device__ __forceinline__ void walk_down(const DY *dy, const X *x, const float (&filter)[Kernel * Kernel][V], float (&gradient)[Kernel * Kernel][V], Result &result, Sums &total, const typename Sums::coefficients &coefficients) {
-  float sum[Strip][V] = {}, at[Strip][V];
-#pragma unroll
-  for (int r = 0; r < Strip + Kernel - 1; r++) {
-    if (r < Strip)
-      load<V>(at[r], x + r * Across * Width);
-#pragma unroll
-    for (int c = 0; c < Kernel; c++) {
-      float v[V];
-      load<V>(v, dy + (r * Columns + c) * Width);
-#pragma unroll
-      for (int ky = 0; ky < Kernel; ky++) {
-        const int s = r - (Kernel - 1) + ky; // the pixel that meets this row with tap row ky
-        if (s < 0 || s >= Strip)
-          continue;
-        const int tap = ky * Kernel + Kernel - 1 - c;
-#pragma unroll
-        for (int i = 0; i < V; i++) {
-          sum[s][i] = fused_multiply_add(v[i], filter[tap][i], sum[s][i]);
-          gradient[tap][i] = fused_multiply_add(v[i], at[s][i], gradient[tap][i]);
-        }
-      }
-    }
-    if (r >= Kernel - 1)
-      result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
-  }
-}
-
-template <class Index, int C, int Kernel, int V, int Lanes, int Strip, bool Vector, bool Accumulate, class DY, class DX, class X, class Sums>
-__device__ __forceinline__ void depthwise_gradients(const reprise_depthwise_gradients_arguments &p) {
-  using sums = typename Sums::template of<C, V, DX>;
-  using position = tile_position<Index, Strip, depthwise_threads / Lanes>;
-  constexpr int width = Lanes * V, taps = Kernel * Kernel, padding = (Kernel - 1) / 2, across = depthwise_threads / Lanes;
-  constexpr int rows = Strip + Kernel - 1, columns = across + Kernel - 1;
-  alignas(16) __shared__ DY tile_dy[rows * columns * width];
-  alignas(16) __shared__ X tile_x[Strip * across * width];
-  static_assert(sizeof(tile_dy) >= depthwise_threads * V * (Kernel > 2 ? Kernel : 2) * sizeof(float), "parts take the place of dY");
-  const int lane = threadIdx.x % Lanes * V, column = threadIdx.x / Lanes, channel = blockIdx.y * width + lane;
-  const Index tiles = position::count(p.dx.batch, p.dx.output_height, p.dx.output_width);
-  float filter[taps][V], gradient[taps][V] = {};
-  sums total;
-  const typename sums::coefficients coefficients(p.dx, channel < C ? channel : 0);
-  for (Index t = blockIdx.x; t < tiles; t += gridDim.x) {
-    const position at(t, p.dx.output_height, p.dx.output_width);
-    bring_pixels<C, rows, columns, width, Vector>(tile_dy, p.dx.input, at.n, at.y - padding, at.x - padding, p.dx.input_height, p.dx.input_width);
-    bring_pixels<C, Strip, across, width, Vector>(tile_x, p.x, at.n, at.y, at.x, p.dx.output_height, p.dx.output_width);
-    copy_commit();
-    depthwise_result<V, Strip, Accumulate, DX, sums> result(p.dx, at, column, channel, channel < C);
-    if (t == blockIdx.x) // behind the first copies
-      load_filters<C, taps, V, Lanes, false>(filter, p.dx.weight);
-    copy_wait<0>();
-    __syncthreads();
-    const DY *const from = tile_dy + column * width + lane;
-    const X *const centre = tile_x + column * width + lane;
-    walk_down<Kernel, V, Strip, columns, across, width>(from, centre, filter, gradient, result, total, coefficients);
-    __syncthreads(); // the tiles have been read
-  }
-  store_filters<C, Kernel, V, Lanes>(reinterpret_cast<float *>(tile_dy), p.weight_partial, gradient);
-  if constexpr (sums::wanted)
-    store_sums<C, V, Lanes>(reinterpret_cast<typename sums::part *>(tile_dy), p.dx.partial, total);
-}
-
-} // namespace reprise
-
-// Element-by-element kernels.
-//
-// Tiling: one thread for V neighbours along the inner dimension; neighbours in
-// a warp are neighbours in memory. 256 threads a block, no shared memory.
-
-namespace reprise {
-
-// T: what the result is stored as.
-template <int A, uint32_t Slope, class T>
-struct activate_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return activate<A, Slope, T>(x); }
-};
-
-template <int A, uint32_t Slope, class T>
-struct activate_gradient_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float dy, float x) { return dy * activate_derivative<A, Slope, T>(x); }
-};
-
-struct add_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float a, float b) { return a + b; }
-};
-
-struct multiply_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float a, float b) { return a * b; }
-};
-
-template <uint32_t Factor>
-struct scale_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return x * float_from_bits(Factor); }
-};
-
-struct copy_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return x; }
-};
-
-template <uint32_t Value>
-struct fill_operation {
-  static constexpr int inputs = 0;
-  static __device__ __forceinline__ float apply(float, float) { return float_from_bits(Value); }
-};
-
-template <class Operation, bool Accumulate, class Index, int Rank, int V, class Y, class A, class B>
-__device__ __forceinline__ void elementwise(const reprise_elementwise_arguments &p) {
-  const Index chunks = Index(p.extent[3]) / V;
-  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
-  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (item >= rows * chunks)
-    return;
-  const Index row = item / chunks, inner = item % chunks * V;
-  float a[V] = {}, b[V] = {}, y[V];
-  if constexpr (Operation::inputs > 0)
-    load<V>(a, pointer<const A>(p.a.data) + row_offset<Index, Rank>(row, p.extent, p.a.stride) + inner_offset<V>(inner, p.a.stride));
-  if constexpr (Operation::inputs > 1)
-    load<V>(b, pointer<const B>(p.b.data) + row_offset<Index, Rank>(row, p.extent, p.b.stride) + inner_offset<V>(inner, p.b.stride));
-  Y *to = pointer<Y>(p.y.data) + row_offset<Index, Rank>(row, p.extent, p.y.stride) + inner_offset<V>(inner, p.y.stride);
-  if constexpr (Accumulate)
-    load<V>(y, to);
-#pragma unroll
-  for (int i = 0; i < V; i++) {
-    const float value = Operation::apply(a[i], b[i]);
-    y[i] = Accumulate ? y[i] + value : value;
-  }
-  store<V>(to, y);
-}
-
-} // namespace reprise
-
-// 8-bit pixels (N, H, W, RGB) into a map (N, 3, H, W): each becomes code/255,
-// rounded once, after its colour has been changed by the jitter of its image. One
-// thread a pixel; neighbours in a warp are neighbours in memory on both sides.
-
-namespace reprise {
-
-// Jitter of colours in HSV, in whole numbers, so that every machine gives the same
-// codes: positions on the hue circle, saturations and chromas are times 2^24,
-// factors and channels times 2^16.
-struct jitter {
-  int32_t hue, saturation, value;
-};
-
-// A channel is the value less the chroma times how far the hue is from its own
-// third of the circle; place, in sixths from 0 to below 12, is as far ahead of the
-// hue as the channel wants.
-__device__ __forceinline__ unsigned char jittered_channel(int32_t value, int32_t chroma, int32_t place) {
-  place = place >= 6 << 24 ? place - (6 << 24) : place;
-  const int32_t fall = smaller(place, (4 << 24) - place);
-  const int32_t away = smaller(fall < 0 ? 0 : fall, 1 << 24);
-  const int32_t channel = value - int32_t(int64_t(chroma) * away >> 24);
-  return (unsigned char)((channel + 0x7fff + (channel >> 16 & 1)) >> 16);
-}
-
-__device__ __forceinline__ void jitter_color(unsigned char (&color)[3], const jitter &j) {
-  const int32_t r = color[0], g = color[1], b = color[2];
-  const int32_t low = smaller(smaller(r, g), b), high = -smaller(smaller(-r, -g), -b);
-  const int32_t value = smaller(high * (65536 + j.value), 255 << 16);
-  int32_t chroma = 0, hue = 0;
-  if (high > low) {
-    const int32_t full = (high - low) * ((1 << 24) / high); // saturation 1 at most
-    const int32_t saturation = smaller(int32_t(int64_t(full) * (65536 + j.saturation) >> 16), 1 << 24);
-    chroma = int32_t(int64_t(value) * saturation >> 24);
-    const int32_t scale = (1 << 24) / (high - low);
-    if (high == r)
-      hue = (g - b) * scale + (g < b ? 6 << 24 : 0);
-    else if (high == g)
-      hue = (b - r) * scale + (2 << 24);
-    else
-      hue = (r - g) * scale + (4 << 24);
-    hue += j.hue;
-    hue += hue < 0 ? 6 << 24 : 0;
-    hue -= hue >= 6 << 24 ? 6 << 24 : 0;
-  }
-  color[0] = jittered_channel(value, chroma, hue + (5 << 24));
-  color[1] = jittered_channel(value, chroma, hue + (3 << 24));
-  color[2] = jittered_channel(value, chroma, hue + (1 << 24));
-}
-
-template <class Index, class T>
-__device__ __forceinline__ void write_images(const reprise_images_arguments &p) {
-  const Index w = Index(p.width), h = Index(p.height);
-  const Index pixel = Index(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (pixel >= Index(p.batch) * h * w)
-    return;
-  const unsigned char *from = pointer<const unsigned char>(p.pixels) + pixel * 3;
-  unsigned char color[3] = {from[0], from[1], from[2]};
-  if (p.jitter != 0)
-    jitter_color(color, pointer<const jitter>(p.jitter)[pixel / w / h]);
-  T *to = pointer<T>(p.map.data) + pixel_offset<Index>(p.map, pixel / w / h, pixel / w % h, pixel % w);
-#pragma unroll
-  for (int c = 0; c < 3; c++)
-    to[Index(c) * Index(p.map.channel)] = storage<T>::round(float(color[c]) / 0x1.fep+7f);
-}
-
-} // namespace reprise
-
+// ==== convolution.cuh uses sums.cuh, tile.cuh
 // Convolution and its input gradient as an implicit matrix product on tiles.
 //
 // GEMM view: rows are pixels of the result, counted over the whole batch, so
@@ -2314,6 +1857,478 @@ __device__ __forceinline__ void convolution_of_all_classes(const reprise_convolu
 
 } // namespace reprise
 
+// ==== depthwise.cuh uses sums.cuh, tile.cuh
+// Depthwise convolution of stride 1, one filter a channel, and its input
+// gradient, which is the same with filters turned by half a turn.
+//
+// Tiling: a block makes Strip rows and 256/Lanes columns of Lanes*V channels. The
+// source comes with its halo, by asynchronous copies, as [row][column][channel];
+// what lies outside the map is zero. A thread walks down a column with V
+// channels, its filters in registers, so that each row is read from shared memory
+// once for all outputs that it meets. A block goes on to the tile that lies a
+// grid further, and may sum what it writes (see sums.cuh).
+//
+// Where maps are padded, the last group of V channels reaches beyond C: zeros are
+// written there, and the sums go nowhere.
+// Grid: (tiles or fewer, sets of Lanes*V channels). Block: 256 threads.
+
+namespace reprise {
+
+constexpr int depthwise_threads = 256;
+
+// The filters of a thread's channels, by way of shared memory, which turns
+// [channel][tap] around; Flip turns them by half a turn. All threads of a block
+// call it.
+template <int C, int Taps, int V, int Lanes, bool Flip>
+__device__ __forceinline__ void load_filters(float (&to)[Taps][V], uint64_t weight) {
+  constexpr int width = Lanes * V;
+  alignas(16) __shared__ float filters[Taps * width];
+  const int first = blockIdx.y * width;
+  for (int i = threadIdx.x; i < Taps * width; i += depthwise_threads) {
+    const int channel = first + i % width, tap = i / width;
+    filters[i] = channel < C ? pointer<const float>(weight)[channel * Taps + (Flip ? Taps - 1 - tap : tap)] : 0x0p+0f;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int tap = 0; tap < Taps; tap++)
+    load<V>(to[tap], filters + tap * width + threadIdx.x % Lanes * V);
+}
+
+// Where a tile of Rows x Columns pixels lies.
+template <class Index, int Rows, int Columns>
+struct tile_position {
+  using index = Index;
+  Index n;
+  int y, x;
+
+  static __device__ __forceinline__ Index count(int batch, int height, int width) {
+    return Index(batch) * Index(ceiling(height, Rows)) * Index(ceiling(width, Columns));
+  }
+
+  __device__ __forceinline__ tile_position(Index tile, int height, int width) {
+    const Index across = Index(ceiling(width, Columns)), down = Index(ceiling(height, Rows)), rest = tile / across;
+    n = rest / down;
+    y = int(rest - n * down) * Rows;
+    x = int(tile - rest * across) * Columns;
+  }
+};
+
+// Starts the copies of Rows x Columns pixels of the block's channels, the first at
+// (y, x) of image n.
+template <int C, int Rows, int Columns, int Width, bool Vector, class T, class Index>
+__device__ __forceinline__ void bring_pixels(T *to, const reprise_map &m, Index n, int y, int x, int height, int width) {
+  constexpr int across = Width / chunk<T>, chunks = Rows * Columns * across;
+  static_assert(Width % chunk<T> == 0 && depthwise_threads % across == 0, "a thread keeps its channels");
+  const int column = threadIdx.x % across * chunk<T>, channel = blockIdx.y * Width + column;
+  const int valid = C % chunk<T> == 0 ? chunk<T> : smaller(C - channel, chunk<T>);
+  const T *from = pointer<const T>(m.data) + (channel < C ? n * Index(m.image) + Index(channel) * Index(Vector ? 1 : m.channel) : 0);
+#pragma unroll
+  for (int first = 0; first < chunks; first += depthwise_threads) {
+    const int pixel = (first + int(threadIdx.x)) / across, sy = y + pixel / Columns, sx = x + pixel % Columns;
+    if (first + depthwise_threads > chunks && pixel >= Rows * Columns)
+      break;
+    const bool inside = channel < C && unsigned(sy) < unsigned(height) && unsigned(sx) < unsigned(width);
+    const Index offset = inside ? Index(sy) * Index(m.row) + Index(sx) * Index(m.column) : 0;
+    bring<Vector>(to + pixel * Width + column, from + offset, inside ? valid : 0, Index(m.channel));
+  }
+}
+
+// The column of a map that a thread writes, or reads beside its tile: V channels
+// of the first `rows` rows.
+template <int V, class T>
+struct map_column {
+  T *first;
+  int64_t row;
+
+  __device__ __forceinline__ map_column() {}
+  template <class Position>
+  __device__ __forceinline__ map_column(const reprise_map &m, const Position &at, int column, int channel) : row(m.row) {
+    using index = typename Position::index;
+    first = pointer<T>(m.data) + (pixel_offset(m, at.n, index(at.y), index(at.x + column)) + index(channel) * index(V > 1 ? 1 : m.channel));
+  }
+
+  template <int Rows>
+  __device__ __forceinline__ void fetch_rows(group<T, V> (&to)[Rows], int rows) const {
+    const T *from = first;
+#pragma unroll
+    for (int r = 0; r < Rows; r++, from += row)
+      if (r < rows)
+        to[r] = fetch<V>(from);
+  }
+};
+
+// What a thread writes of one tile.
+template <int V, int Strip, bool Accumulate, class Y, class Sums>
+struct depthwise_result {
+  using below = typename Sums::below;
+  map_column<V, Y> column;
+  int rows; // that exist
+  group<Y, V> before[Strip];
+  group<below, V> under[Strip];
+
+  // Starts the loads of what the result is added to and of the map below.
+  template <class Position>
+  __device__ __forceinline__ depthwise_result(const reprise_convolution_arguments &p, const Position &at, int x, int channel, bool exists) : column(p.output, at, x, channel) {
+    rows = exists && at.x + x < p.output_width ? smaller(Strip, p.output_height - at.y) : 0;
+    if constexpr (Accumulate)
+      column.fetch_rows(before, rows);
+    if constexpr (Sums::reads_below)
+      map_column<V, below>(p.below, at, x, channel).fetch_rows(under, rows);
+  }
+
+  // Writes row s and sums it on the way. Rows come in order.
+  __device__ __forceinline__ void write(int s, float (&sum)[V], Sums &total, const typename Sums::coefficients &coefficients) {
+    if (s >= rows)
+      return;
+    if constexpr (Accumulate) {
+      float old[V];
+      widen<V>(old, before[s]);
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        sum[i] += old[i];
+    }
+    const group<Y, V> rounded = narrow<Y>(sum);
+    *reinterpret_cast<group<Y, V> *>(column.first) = rounded;
+    column.first += column.row;
+    widen<V>(sum, rounded);
+    if (s == 0)
+      total.take(sum, under[s], coefficients);
+    else
+      total.follow(sum, under[s], coefficients);
+  }
+};
+
+// The block's row of partial results of the sums that it took. parts is shared
+// memory for as many parts as the block has channels times threads a channel.
+template <int C, int V, int Lanes, class Sums>
+__device__ __forceinline__ void store_sums(typename Sums::part *parts, uint64_t partial, const Sums &total) {
+  using part = typename Sums::part;
+  constexpr int width = Lanes * V, row_lanes = depthwise_threads / Lanes;
+#pragma unroll
+  for (int i = 0; i < V; i++)
+    parts[threadIdx.x / Lanes * width + threadIdx.x % Lanes * V + i] = total.result(i);
+  __syncthreads();
+  const int c = threadIdx.x, channel = blockIdx.y * width + c;
+  if (c < width && channel < C)
+    pointer<part>(partial)[int64_t(blockIdx.x) * C + channel] = merge_column<row_lanes, width>(parts + c);
+}
+
+// The results of one column of a tile: from is its first pixel, at the top left of
+// the window of the first result.
+template <int Kernel, int V, int Strip, int Columns, int Width, class X, class Result, class Sums>
+__device__ __forceinline__ void walk_down(const X *from, const float (&filter)[Kernel * Kernel][V], const float (&bias)[V], Result &result, Sums &total, const typename Sums::coefficients &coefficients) {
+  float sum[Strip][V];
+#pragma unroll
+  for (int r = 0; r < Strip + Kernel - 1; r++) {
+    if (r < Strip)
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        sum[r][i] = bias[i];
+#pragma unroll
+    for (int kx = 0; kx < Kernel; kx++) {
+      float v[V];
+      load<V>(v, from + (r * Columns + kx) * Width);
+#pragma unroll
+      for (int ky = 0; ky < Kernel; ky++) {
+        const int s = r - ky;
+        if (s >= 0 && s < Strip)
+#pragma unroll
+          for (int i = 0; i < V; i++)
+            sum[s][i] = fused_multiply_add(v[i], filter[ky * Kernel + kx][i], sum[s][i]);
+      }
+    }
+    if (r >= Kernel - 1)
+      result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
+  }
+}
+
+template <class Index, int C, int Kernel, int V, int Lanes, int Strip, bool Vector, bool Flip, bool HasBias, bool Accumulate, class X, class Y, class Sums>
+__device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p) {
+  using sums = typename Sums::template of<C, V, Y>;
+  using position = tile_position<Index, Strip, depthwise_threads / Lanes>;
+  constexpr int width = Lanes * V, taps = Kernel * Kernel, padding = (Kernel - 1) / 2;
+  constexpr int rows = Strip + Kernel - 1, columns = depthwise_threads / Lanes + Kernel - 1;
+  constexpr int tile_bytes = rows * columns * width * int(sizeof(X)), part_bytes = depthwise_threads * V * int(sizeof(typename sums::part));
+  alignas(16) __shared__ char memory[sums::wanted && part_bytes > tile_bytes ? part_bytes : tile_bytes];
+  X *const tile = reinterpret_cast<X *>(memory);
+  const int lane = threadIdx.x % Lanes * V, column = threadIdx.x / Lanes, channel = blockIdx.y * width + lane;
+  const Index tiles = position::count(p.batch, p.output_height, p.output_width);
+  float filter[taps][V], bias[V] = {};
+  if constexpr (HasBias)
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      bias[i] = channel + i < C ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
+  sums total;
+  sums::start(p);
+  const typename sums::coefficients coefficients(p, channel < C ? channel : 0);
+  for (Index t = blockIdx.x; t < tiles; t += gridDim.x) {
+    const position at(t, p.output_height, p.output_width);
+    bring_pixels<C, rows, columns, width, Vector>(tile, p.input, at.n, at.y - padding, at.x - padding, p.input_height, p.input_width);
+    copy_commit();
+    depthwise_result<V, Strip, Accumulate, Y, sums> result(p, at, column, channel, channel < C);
+    if (t == blockIdx.x) // behind the first copies
+      load_filters<C, taps, V, Lanes, Flip>(filter, p.weight);
+    copy_wait<0>();
+    __syncthreads();
+    walk_down<Kernel, V, Strip, columns, width>(static_cast<const X *>(tile + column * width + lane), filter, bias, result, total, coefficients);
+    __syncthreads(); // the tile has been read
+  }
+  if constexpr (sums::wanted)
+    store_sums<C, V, Lanes>(reinterpret_cast<typename sums::part *>(memory), p.partial, total);
+}
+
+} // namespace reprise
+
+// ==== depthwise_gradients.cuh uses depthwise.cuh
+// Both gradients of a depthwise convolution of stride 1 from one reading of dY
+// and X.
+//
+// Tiling: that of the input gradient (see depthwise.cuh), with the tile of X
+// beside the tile of dY. The pixels of dY that make a pixel of dX are those that
+// meet the same pixel of X in the weight gradient, so a thread multiplies each
+// with the filter and with X. At the end the threads of a channel add their sums
+// for the filter in order. Partial sums lie as [block][tap][C], which
+// weight_gradient_reduce adds.
+// Grid: (tiles or fewer, sets of Lanes*V channels). Block: 256 threads.
+
+namespace reprise {
+
+// The block's row of partial sums for the filters, one row of taps at a time.
+// parts is shared memory for Kernel * V floats a thread.
+template <int C, int Kernel, int V, int Lanes>
+__device__ __forceinline__ void store_filters(float *parts, uint64_t partial, const float (&gradient)[Kernel * Kernel][V]) {
+  constexpr int width = Lanes * V, row_lanes = depthwise_threads / Lanes;
+  float *to = pointer<float>(partial) + int64_t(blockIdx.x) * Kernel * Kernel * C;
+#pragma unroll
+  for (int ky = 0; ky < Kernel; ky++) {
+#pragma unroll
+    for (int kx = 0; kx < Kernel; kx++)
+      store<V>(parts + (threadIdx.x / Lanes * Kernel + kx) * width + threadIdx.x % Lanes * V, gradient[ky * Kernel + kx]);
+    __syncthreads();
+#pragma unroll 1
+    for (int i = threadIdx.x; i < Kernel * width; i += depthwise_threads) {
+      const int channel = blockIdx.y * width + i % width;
+      float sum = parts[i];
+#pragma unroll
+      for (int r = 1; r < row_lanes; r++)
+        sum += parts[r * Kernel * width + i];
+      if (channel < C)
+        to[(ky * Kernel + i / width) * C + channel] = sum;
+    }
+    __syncthreads(); // the parts have been read
+  }
+}
+
+// Both gradients of one column of a tile: dy is the first pixel of the window of
+// its first pixel, which is at x.
+template <int Kernel, int V, int Strip, int Columns, int Across, int Width, class DY, class X, class Result, class Sums>
+__device__ __forceinline__ void walk_down(const DY *dy, const X *x, const float (&filter)[Kernel * Kernel][V], float (&gradient)[Kernel * Kernel][V], Result &result, Sums &total, const typename Sums::coefficients &coefficients) {
+  float sum[Strip][V] = {}, at[Strip][V];
+#pragma unroll
+  for (int r = 0; r < Strip + Kernel - 1; r++) {
+    if (r < Strip)
+      load<V>(at[r], x + r * Across * Width);
+#pragma unroll
+    for (int c = 0; c < Kernel; c++) {
+      float v[V];
+      load<V>(v, dy + (r * Columns + c) * Width);
+#pragma unroll
+      for (int ky = 0; ky < Kernel; ky++) {
+        const int s = r - (Kernel - 1) + ky; // the pixel that meets this row with tap row ky
+        if (s < 0 || s >= Strip)
+          continue;
+        const int tap = ky * Kernel + Kernel - 1 - c;
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+          sum[s][i] = fused_multiply_add(v[i], filter[tap][i], sum[s][i]);
+          gradient[tap][i] = fused_multiply_add(v[i], at[s][i], gradient[tap][i]);
+        }
+      }
+    }
+    if (r >= Kernel - 1)
+      result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
+  }
+}
+
+template <class Index, int C, int Kernel, int V, int Lanes, int Strip, bool Vector, bool Accumulate, class DY, class DX, class X, class Sums>
+__device__ __forceinline__ void depthwise_gradients(const reprise_depthwise_gradients_arguments &p) {
+  using sums = typename Sums::template of<C, V, DX>;
+  using position = tile_position<Index, Strip, depthwise_threads / Lanes>;
+  constexpr int width = Lanes * V, taps = Kernel * Kernel, padding = (Kernel - 1) / 2, across = depthwise_threads / Lanes;
+  constexpr int rows = Strip + Kernel - 1, columns = across + Kernel - 1;
+  alignas(16) __shared__ DY tile_dy[rows * columns * width];
+  alignas(16) __shared__ X tile_x[Strip * across * width];
+  static_assert(sizeof(tile_dy) >= depthwise_threads * V * (Kernel > 2 ? Kernel : 2) * sizeof(float), "parts take the place of dY");
+  const int lane = threadIdx.x % Lanes * V, column = threadIdx.x / Lanes, channel = blockIdx.y * width + lane;
+  const Index tiles = position::count(p.dx.batch, p.dx.output_height, p.dx.output_width);
+  float filter[taps][V], gradient[taps][V] = {};
+  sums total;
+  const typename sums::coefficients coefficients(p.dx, channel < C ? channel : 0);
+  for (Index t = blockIdx.x; t < tiles; t += gridDim.x) {
+    const position at(t, p.dx.output_height, p.dx.output_width);
+    bring_pixels<C, rows, columns, width, Vector>(tile_dy, p.dx.input, at.n, at.y - padding, at.x - padding, p.dx.input_height, p.dx.input_width);
+    bring_pixels<C, Strip, across, width, Vector>(tile_x, p.x, at.n, at.y, at.x, p.dx.output_height, p.dx.output_width);
+    copy_commit();
+    depthwise_result<V, Strip, Accumulate, DX, sums> result(p.dx, at, column, channel, channel < C);
+    if (t == blockIdx.x) // behind the first copies
+      load_filters<C, taps, V, Lanes, false>(filter, p.dx.weight);
+    copy_wait<0>();
+    __syncthreads();
+    const DY *const from = tile_dy + column * width + lane;
+    const X *const centre = tile_x + column * width + lane;
+    walk_down<Kernel, V, Strip, columns, across, width>(from, centre, filter, gradient, result, total, coefficients);
+    __syncthreads(); // the tiles have been read
+  }
+  store_filters<C, Kernel, V, Lanes>(reinterpret_cast<float *>(tile_dy), p.weight_partial, gradient);
+  if constexpr (sums::wanted)
+    store_sums<C, V, Lanes>(reinterpret_cast<typename sums::part *>(tile_dy), p.dx.partial, total);
+}
+
+} // namespace reprise
+
+// ==== elementwise.cuh uses activation.cuh
+// Element-by-element kernels.
+//
+// Tiling: one thread for V neighbours along the inner dimension; neighbours in
+// a warp are neighbours in memory. 256 threads a block, no shared memory.
+
+namespace reprise {
+
+// T: what the result is stored as.
+template <int A, uint32_t Slope, class T>
+struct activate_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return activate<A, Slope, T>(x); }
+};
+
+template <int A, uint32_t Slope, class T>
+struct activate_gradient_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float dy, float x) { return dy * activate_derivative<A, Slope, T>(x); }
+};
+
+struct add_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float a, float b) { return a + b; }
+};
+
+struct multiply_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float a, float b) { return a * b; }
+};
+
+template <uint32_t Factor>
+struct scale_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return x * float_from_bits(Factor); }
+};
+
+struct copy_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return x; }
+};
+
+template <uint32_t Value>
+struct fill_operation {
+  static constexpr int inputs = 0;
+  static __device__ __forceinline__ float apply(float, float) { return float_from_bits(Value); }
+};
+
+template <class Operation, bool Accumulate, class Index, int Rank, int V, class Y, class A, class B>
+__device__ __forceinline__ void elementwise(const reprise_elementwise_arguments &p) {
+  const Index chunks = Index(p.extent[3]) / V;
+  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
+  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (item >= rows * chunks)
+    return;
+  const Index row = item / chunks, inner = item % chunks * V;
+  float a[V] = {}, b[V] = {}, y[V];
+  if constexpr (Operation::inputs > 0)
+    load<V>(a, pointer<const A>(p.a.data) + row_offset<Index, Rank>(row, p.extent, p.a.stride) + inner_offset<V>(inner, p.a.stride));
+  if constexpr (Operation::inputs > 1)
+    load<V>(b, pointer<const B>(p.b.data) + row_offset<Index, Rank>(row, p.extent, p.b.stride) + inner_offset<V>(inner, p.b.stride));
+  Y *to = pointer<Y>(p.y.data) + row_offset<Index, Rank>(row, p.extent, p.y.stride) + inner_offset<V>(inner, p.y.stride);
+  if constexpr (Accumulate)
+    load<V>(y, to);
+#pragma unroll
+  for (int i = 0; i < V; i++) {
+    const float value = Operation::apply(a[i], b[i]);
+    y[i] = Accumulate ? y[i] + value : value;
+  }
+  store<V>(to, y);
+}
+
+} // namespace reprise
+
+// ==== images.cuh uses types.cuh
+// 8-bit pixels (N, H, W, RGB) into a map (N, 3, H, W): each becomes code/255,
+// rounded once, after its colour has been changed by the jitter of its image. One
+// thread a pixel; neighbours in a warp are neighbours in memory on both sides.
+
+namespace reprise {
+
+// Jitter of colours in HSV, in whole numbers, so that every machine gives the same
+// codes: positions on the hue circle, saturations and chromas are times 2^24,
+// factors and channels times 2^16.
+struct jitter {
+  int32_t hue, saturation, value;
+};
+
+// A channel is the value less the chroma times how far the hue is from its own
+// third of the circle; place, in sixths from 0 to below 12, is as far ahead of the
+// hue as the channel wants.
+__device__ __forceinline__ unsigned char jittered_channel(int32_t value, int32_t chroma, int32_t place) {
+  place = place >= 6 << 24 ? place - (6 << 24) : place;
+  const int32_t fall = smaller(place, (4 << 24) - place);
+  const int32_t away = smaller(fall < 0 ? 0 : fall, 1 << 24);
+  const int32_t channel = value - int32_t(int64_t(chroma) * away >> 24);
+  return (unsigned char)((channel + 0x7fff + (channel >> 16 & 1)) >> 16);
+}
+
+__device__ __forceinline__ void jitter_color(unsigned char (&color)[3], const jitter &j) {
+  const int32_t r = color[0], g = color[1], b = color[2];
+  const int32_t low = smaller(smaller(r, g), b), high = -smaller(smaller(-r, -g), -b);
+  const int32_t value = smaller(high * (65536 + j.value), 255 << 16);
+  int32_t chroma = 0, hue = 0;
+  if (high > low) {
+    const int32_t full = (high - low) * ((1 << 24) / high); // saturation 1 at most
+    const int32_t saturation = smaller(int32_t(int64_t(full) * (65536 + j.saturation) >> 16), 1 << 24);
+    chroma = int32_t(int64_t(value) * saturation >> 24);
+    const int32_t scale = (1 << 24) / (high - low);
+    if (high == r)
+      hue = (g - b) * scale + (g < b ? 6 << 24 : 0);
+    else if (high == g)
+      hue = (b - r) * scale + (2 << 24);
+    else
+      hue = (r - g) * scale + (4 << 24);
+    hue += j.hue;
+    hue += hue < 0 ? 6 << 24 : 0;
+    hue -= hue >= 6 << 24 ? 6 << 24 : 0;
+  }
+  color[0] = jittered_channel(value, chroma, hue + (5 << 24));
+  color[1] = jittered_channel(value, chroma, hue + (3 << 24));
+  color[2] = jittered_channel(value, chroma, hue + (1 << 24));
+}
+
+template <class Index, class T>
+__device__ __forceinline__ void write_images(const reprise_images_arguments &p) {
+  const Index w = Index(p.width), h = Index(p.height);
+  const Index pixel = Index(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (pixel >= Index(p.batch) * h * w)
+    return;
+  const unsigned char *from = pointer<const unsigned char>(p.pixels) + pixel * 3;
+  unsigned char color[3] = {from[0], from[1], from[2]};
+  if (p.jitter != 0)
+    jitter_color(color, pointer<const jitter>(p.jitter)[pixel / w / h]);
+  T *to = pointer<T>(p.map.data) + pixel_offset<Index>(p.map, pixel / w / h, pixel / w % h, pixel % w);
+#pragma unroll
+  for (int c = 0; c < 3; c++)
+    to[Index(c) * Index(p.map.channel)] = storage<T>::round(float(color[c]) / 0x1.fep+7f);
+}
+
+} // namespace reprise
+
+// ==== matmul.cuh uses convolution.cuh
 // Batched matrix products, for attention.
 //
 // Tiling: BM x BN of Y a block, the depth in steps of BK through a ring of
@@ -2505,6 +2520,181 @@ __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
 
 } // namespace reprise
 
+// ==== softmax.cuh uses activation.cuh
+// Softmax over the inner dimension, and its gradient.
+//
+// Tiling: one block of 128 threads a row; a thread takes every 128th group of V
+// neighbours: eight where rows are aligned to 16 bytes, which may depend on the
+// sizes of a call, else one. It keeps the first eight elements in registers and
+// reads the others again for each step, so that the length of a row is not
+// limited. Sums merge by halving in a fixed order.
+
+namespace reprise {
+
+constexpr int softmax_threads = 128;
+constexpr int softmax_held = 8;
+
+struct take_sum {
+  static __device__ __forceinline__ float merge(float a, float b) { return a + b; }
+};
+struct take_larger {
+  static __device__ __forceinline__ float merge(float a, float b) { return larger(a, b); }
+};
+
+// Every thread gets the result over the block.
+template <class Take>
+__device__ __forceinline__ float over_block(float value) {
+  __shared__ float shared[softmax_threads / 32];
+#pragma unroll
+  for (int lanes = 16; lanes > 0; lanes /= 2)
+    value = Take::merge(value, shuffle_xor(value, lanes));
+  __syncthreads(); // the array may still be read for the value before
+  if (threadIdx.x % 32 == 0)
+    shared[threadIdx.x / 32] = value;
+  __syncthreads();
+  return Take::merge(Take::merge(shared[0], shared[1]), Take::merge(shared[2], shared[3]));
+}
+
+// Whether all rows of a tensor are made of aligned groups of V elements.
+template <int V, class T>
+__device__ __forceinline__ bool in_groups(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
+  uint64_t bits = t.data / sizeof(T) | uint64_t(p.extent[3]);
+#pragma unroll
+  for (int i = 0; i < 3; i++)
+    bits |= uint64_t(t.stride[i]);
+  return t.stride[3] == 1 && bits % V == 0;
+}
+
+// A row of x, dy or y: element i lies at from[i * stride[3]].
+template <class Index>
+__device__ __forceinline__ Index this_row(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
+  return row_offset<Index, 3>(Index(blockIdx.x), p.extent, t.stride);
+}
+
+// V neighbours.
+template <int V>
+struct values {
+  float at[V];
+};
+
+// The elements of a row that belong to a thread.
+template <int V, class T, class Index>
+struct row_elements {
+  static constexpr int groups = softmax_held / V;
+  T *row;
+  Index step, length;
+  values<V> held[groups];
+
+  __device__ __forceinline__ row_elements(const reprise_elementwise_arguments &p, const reprise_tensor &t) : row(pointer<T>(t.data) + this_row<Index>(p, t)), step(Index(t.stride[3])), length(Index(p.extent[3])) {}
+
+  static __device__ __forceinline__ Index at(int j) { return (threadIdx.x + Index(j) * softmax_threads) * V; }
+
+  __device__ __forceinline__ values<V> get(Index i) const {
+    values<V> v;
+    load<V>(v.at, static_cast<const T *>(row + i * (V > 1 ? 1 : step)));
+    return v;
+  }
+
+  __device__ __forceinline__ void set(Index i, const values<V> &v) const { store<V>(row + i * (V > 1 ? 1 : step), v.at); }
+
+  __device__ __forceinline__ void hold() {
+#pragma unroll
+    for (int j = 0; j < groups; j++)
+      if (at(j) < length)
+        held[j] = get(at(j));
+  }
+};
+
+// Calls visit(position, neighbours of each of the rows) in order.
+template <class Index, class Visit, class First, class... Rest>
+__device__ __forceinline__ void each_group(Visit visit, const First &first, const Rest &...rest) {
+#pragma unroll
+  for (int j = 0; j < First::groups; j++)
+    if (First::at(j) < first.length)
+      visit(First::at(j), first.held[j], rest.held[j]...);
+  for (Index i = First::at(First::groups); i < first.length; i += First::at(1) - First::at(0))
+    visit(i, first.get(i), rest.get(i)...);
+}
+
+template <int V, class Index, class X, class Y>
+__device__ __forceinline__ void softmax_row(const reprise_elementwise_arguments &p) {
+  row_elements<V, const X, Index> x(p, p.a);
+  const row_elements<V, Y, Index> y(p, p.y);
+  x.hold();
+  float largest = to_float(*x.row), sum = 0x0p+0f;
+  each_group<Index>([&](Index, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      largest = larger(largest, v.at[i]);
+  },
+                    x);
+  largest = over_block<take_larger>(largest);
+  each_group<Index>([&](Index, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      sum += exponential_for<Y>(v.at[i] - largest);
+  },
+                    x);
+  const float factor = divide(0x1p+0f, over_block<take_sum>(sum));
+  each_group<Index>([&](Index at, const values<V> &v) {
+    values<V> result;
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      result.at[i] = exponential_for<Y>(v.at[i] - largest) * factor;
+    y.set(at, result);
+  },
+                    x);
+}
+
+template <class Index, class X, class Y>
+__device__ __forceinline__ void softmax(const reprise_elementwise_arguments &p) {
+  if (in_groups<8, X>(p, p.a) && in_groups<8, Y>(p, p.y))
+    softmax_row<8, Index, X, Y>(p);
+  else
+    softmax_row<1, Index, X, Y>(p);
+}
+
+template <int V, class Index, bool Accumulate, class DY, class Y, class DX>
+__device__ __forceinline__ void softmax_gradient_row(const reprise_elementwise_arguments &p) {
+  row_elements<V, const DY, Index> dy(p, p.a);
+  row_elements<V, const Y, Index> y(p, p.b);
+  const row_elements<V, DX, Index> dx(p, p.y);
+  dy.hold();
+  y.hold();
+  float sum = 0x0p+0f;
+  each_group<Index>([&](Index, const values<V> &dv, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      sum = fused_multiply_add(dv.at[i], v.at[i], sum);
+  },
+                    dy, y);
+  sum = over_block<take_sum>(sum);
+  each_group<Index>([&](Index at, const values<V> &dv, const values<V> &v) {
+    values<V> result = {};
+    if constexpr (Accumulate)
+      result = dx.get(at);
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      const float value = v.at[i] * (dv.at[i] - sum);
+      result.at[i] = Accumulate ? result.at[i] + value : value;
+    }
+    dx.set(at, result);
+  },
+                    dy, y);
+}
+
+// dX = Y * (dY - sum of dY * Y): a is dY, b is Y, y is dX.
+template <class Index, bool Accumulate, class DY, class Y, class DX>
+__device__ __forceinline__ void softmax_gradient(const reprise_elementwise_arguments &p) {
+  if (in_groups<8, DY>(p, p.a) && in_groups<8, Y>(p, p.b) && in_groups<8, DX>(p, p.y))
+    softmax_gradient_row<8, Index, Accumulate, DY, Y, DX>(p);
+  else
+    softmax_gradient_row<1, Index, Accumulate, DY, Y, DX>(p);
+}
+
+} // namespace reprise
+
+// ==== neighbours.cuh uses tile.cuh
 // Results of the tensor cores as eight neighbouring channels of a pixel, without
 // a detour through shared memory.
 
@@ -2582,6 +2772,7 @@ __device__ __forceinline__ group<Y, 8> neighbours_of(const float (&sum)[Columns]
 
 } // namespace reprise
 
+// ==== narrow.cuh uses convolution.cuh, neighbours.cuh
 // 3x3 convolution of stride 2 from very few channels, the first layer of a
 // network, in 16 bits.
 //
@@ -2777,6 +2968,7 @@ __device__ __forceinline__ void convolution_narrow(const reprise_convolution_arg
 
 } // namespace reprise
 
+// ==== pack.cuh uses types.cuh
 // Weights as the tile kernels read them: rounded to the storage type, taps
 // outermost, [tap][group][Cout][Cin padded to 16 with zeros]. All layers of a
 // stage in one launch, before the first of them. blockIdx.y selects the layer.
@@ -2796,6 +2988,7 @@ __device__ __forceinline__ void pack_weights(const reprise_pack_arguments &p) {
 
 } // namespace reprise
 
+// ==== warp_tile.cuh uses convolution.cuh, neighbours.cuh
 // What the kernels share that make 16 * Rows x 32 (or 16) results a warp in 16 bits.
 //
 // A block makes BM pixels, counted over the whole batch, x BN channels at a time.
@@ -3039,6 +3232,7 @@ struct warp_tile_kernel {
 
 } // namespace reprise
 
+// ==== pointwise.cuh uses warp_tile.cuh
 // 1x1 convolution, and its input gradient, in 16 bits: a matrix product whose
 // rows are the pixels of the whole batch.
 //
@@ -3151,6 +3345,7 @@ __device__ __forceinline__ void convolution_pointwise(const reprise_convolution_
 
 } // namespace reprise
 
+// ==== pool.cuh uses reduce.cuh
 // Pooling and nearest upsampling. Gradients gather: each element of dX collects
 // its contributions itself, in row-major order, so no two threads meet.
 //
@@ -3319,179 +3514,7 @@ __device__ __forceinline__ void upsample_gradient(const reprise_map_arguments &p
 
 } // namespace reprise
 
-// Softmax over the inner dimension, and its gradient.
-//
-// Tiling: one block of 128 threads a row; a thread takes every 128th group of V
-// neighbours: eight where rows are aligned to 16 bytes, which may depend on the
-// sizes of a call, else one. It keeps the first eight elements in registers and
-// reads the others again for each step, so that the length of a row is not
-// limited. Sums merge by halving in a fixed order.
-
-namespace reprise {
-
-constexpr int softmax_threads = 128;
-constexpr int softmax_held = 8;
-
-struct take_sum {
-  static __device__ __forceinline__ float merge(float a, float b) { return a + b; }
-};
-struct take_larger {
-  static __device__ __forceinline__ float merge(float a, float b) { return larger(a, b); }
-};
-
-// Every thread gets the result over the block.
-template <class Take>
-__device__ __forceinline__ float over_block(float value) {
-  __shared__ float shared[softmax_threads / 32];
-#pragma unroll
-  for (int lanes = 16; lanes > 0; lanes /= 2)
-    value = Take::merge(value, shuffle_xor(value, lanes));
-  __syncthreads(); // the array may still be read for the value before
-  if (threadIdx.x % 32 == 0)
-    shared[threadIdx.x / 32] = value;
-  __syncthreads();
-  return Take::merge(Take::merge(shared[0], shared[1]), Take::merge(shared[2], shared[3]));
-}
-
-// Whether all rows of a tensor are made of aligned groups of V elements.
-template <int V, class T>
-__device__ __forceinline__ bool in_groups(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
-  uint64_t bits = t.data / sizeof(T) | uint64_t(p.extent[3]);
-#pragma unroll
-  for (int i = 0; i < 3; i++)
-    bits |= uint64_t(t.stride[i]);
-  return t.stride[3] == 1 && bits % V == 0;
-}
-
-// A row of x, dy or y: element i lies at from[i * stride[3]].
-template <class Index>
-__device__ __forceinline__ Index this_row(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
-  return row_offset<Index, 3>(Index(blockIdx.x), p.extent, t.stride);
-}
-
-// V neighbours.
-template <int V>
-struct values {
-  float at[V];
-};
-
-// The elements of a row that belong to a thread.
-template <int V, class T, class Index>
-struct row_elements {
-  static constexpr int groups = softmax_held / V;
-  T *row;
-  Index step, length;
-  values<V> held[groups];
-
-  __device__ __forceinline__ row_elements(const reprise_elementwise_arguments &p, const reprise_tensor &t) : row(pointer<T>(t.data) + this_row<Index>(p, t)), step(Index(t.stride[3])), length(Index(p.extent[3])) {}
-
-  static __device__ __forceinline__ Index at(int j) { return (threadIdx.x + Index(j) * softmax_threads) * V; }
-
-  __device__ __forceinline__ values<V> get(Index i) const {
-    values<V> v;
-    load<V>(v.at, static_cast<const T *>(row + i * (V > 1 ? 1 : step)));
-    return v;
-  }
-
-  __device__ __forceinline__ void set(Index i, const values<V> &v) const { store<V>(row + i * (V > 1 ? 1 : step), v.at); }
-
-  __device__ __forceinline__ void hold() {
-#pragma unroll
-    for (int j = 0; j < groups; j++)
-      if (at(j) < length)
-        held[j] = get(at(j));
-  }
-};
-
-// Calls visit(position, neighbours of each of the rows) in order.
-template <class Index, class Visit, class First, class... Rest>
-__device__ __forceinline__ void each_group(Visit visit, const First &first, const Rest &...rest) {
-#pragma unroll
-  for (int j = 0; j < First::groups; j++)
-    if (First::at(j) < first.length)
-      visit(First::at(j), first.held[j], rest.held[j]...);
-  for (Index i = First::at(First::groups); i < first.length; i += First::at(1) - First::at(0))
-    visit(i, first.get(i), rest.get(i)...);
-}
-
-template <int V, class Index, class X, class Y>
-__device__ __forceinline__ void softmax_row(const reprise_elementwise_arguments &p) {
-  row_elements<V, const X, Index> x(p, p.a);
-  const row_elements<V, Y, Index> y(p, p.y);
-  x.hold();
-  float largest = to_float(*x.row), sum = 0x0p+0f;
-  each_group<Index>([&](Index, const values<V> &v) {
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      largest = larger(largest, v.at[i]);
-  },
-                    x);
-  largest = over_block<take_larger>(largest);
-  each_group<Index>([&](Index, const values<V> &v) {
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      sum += exponential_for<Y>(v.at[i] - largest);
-  },
-                    x);
-  const float factor = divide(0x1p+0f, over_block<take_sum>(sum));
-  each_group<Index>([&](Index at, const values<V> &v) {
-    values<V> result;
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      result.at[i] = exponential_for<Y>(v.at[i] - largest) * factor;
-    y.set(at, result);
-  },
-                    x);
-}
-
-template <class Index, class X, class Y>
-__device__ __forceinline__ void softmax(const reprise_elementwise_arguments &p) {
-  if (in_groups<8, X>(p, p.a) && in_groups<8, Y>(p, p.y))
-    softmax_row<8, Index, X, Y>(p);
-  else
-    softmax_row<1, Index, X, Y>(p);
-}
-
-template <int V, class Index, bool Accumulate, class DY, class Y, class DX>
-__device__ __forceinline__ void softmax_gradient_row(const reprise_elementwise_arguments &p) {
-  row_elements<V, const DY, Index> dy(p, p.a);
-  row_elements<V, const Y, Index> y(p, p.b);
-  const row_elements<V, DX, Index> dx(p, p.y);
-  dy.hold();
-  y.hold();
-  float sum = 0x0p+0f;
-  each_group<Index>([&](Index, const values<V> &dv, const values<V> &v) {
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      sum = fused_multiply_add(dv.at[i], v.at[i], sum);
-  },
-                    dy, y);
-  sum = over_block<take_sum>(sum);
-  each_group<Index>([&](Index at, const values<V> &dv, const values<V> &v) {
-    values<V> result = {};
-    if constexpr (Accumulate)
-      result = dx.get(at);
-#pragma unroll
-    for (int i = 0; i < V; i++) {
-      const float value = v.at[i] * (dv.at[i] - sum);
-      result.at[i] = Accumulate ? result.at[i] + value : value;
-    }
-    dx.set(at, result);
-  },
-                    dy, y);
-}
-
-// dX = Y * (dY - sum of dY * Y): a is dY, b is Y, y is dX.
-template <class Index, bool Accumulate, class DY, class Y, class DX>
-__device__ __forceinline__ void softmax_gradient(const reprise_elementwise_arguments &p) {
-  if (in_groups<8, DY>(p, p.a) && in_groups<8, Y>(p, p.b) && in_groups<8, DX>(p, p.y))
-    softmax_gradient_row<8, Index, Accumulate, DY, Y, DX>(p);
-  else
-    softmax_gradient_row<1, Index, Accumulate, DY, Y, DX>(p);
-}
-
-} // namespace reprise
-
+// ==== statistics.cuh uses normalize.cuh, reduce.cuh
 // Batch statistics in training, their running averages, and the two sums of
 // the gradient of batch normalisation.
 
@@ -3650,6 +3673,7 @@ __device__ __forceinline__ void normalize_reduce_finish(const reprise_channel_ar
 
 } // namespace reprise
 
+// ==== strided_gradient.cuh uses convolution.cuh, neighbours.cuh
 // Input gradient of a 3x3 convolution of stride 2, in 16 bits.
 //
 // The pixels of dX fall into four parity classes, which meet 1, 2, 2 and 4 of the
@@ -3894,6 +3918,7 @@ __device__ __forceinline__ void convolution_strided_gradient(const reprise_convo
 
 } // namespace reprise
 
+// ==== taps.cuh uses warp_tile.cuh
 // Convolution with several taps, and its input gradient of stride 1, in 16 bits,
 // as an implicit matrix product.
 //
@@ -4035,6 +4060,7 @@ __device__ __forceinline__ void convolution_taps(const reprise_convolution_argum
 
 } // namespace reprise
 
+// ==== weight_gradient.cuh uses convolution.cuh
 // Weight gradient of a convolution as a matrix product on tiles, in two passes.
 //
 // GEMM view, one for each tap: dW[co][ci] = sum over pixels of dY[pixel][co] *
@@ -4236,6 +4262,7 @@ __device__ __forceinline__ void weight_gradient_partial(const reprise_weight_gra
 
 } // namespace reprise
 
+// ==== weight_gradient_ring.cuh uses weight_gradient.cuh
 // What the 16-bit kernels of weight gradients share: the walk over their pixels
 // through a ring of stages in shared memory, and the sum over warps that share
 // the pixels of a stage.
@@ -4318,6 +4345,7 @@ __device__ __forceinline__ void sum_pixels(const reprise_weight_gradient_argumen
 
 } // namespace reprise
 
+// ==== weight_gradient_flat.cuh uses weight_gradient_ring.cuh
 // Weight gradient of a 1x1 convolution of stride 1 in 16 bits, first pass: one
 // matrix product over pixels that lie one after the other in memory.
 //
@@ -4436,6 +4464,7 @@ __device__ __forceinline__ void weight_gradient_flat(const reprise_weight_gradie
 
 } // namespace reprise
 
+// ==== weight_gradient_halo.cuh uses weight_gradient_ring.cuh
 // Weight gradient of a 3x3 convolution in 16 bits, first pass: all taps from one
 // tile of the source.
 //
@@ -4571,6 +4600,7 @@ __device__ __forceinline__ void weight_gradient_halo(const reprise_weight_gradie
 
 } // namespace reprise
 
+// ==== weight_gradient_narrow.cuh uses weight_gradient_ring.cuh
 // Weight gradient of a layer with few input channels in 16 bits, first pass: the
 // first layer of a network.
 //
@@ -4697,6 +4727,7 @@ __device__ __forceinline__ void weight_gradient_narrow(const reprise_weight_grad
 
 } // namespace reprise
 
+// ==== weight_gradient_reduce.cuh uses types.cuh
 // Weight gradients, second pass: the partial sums of many layers in one launch.
 //
 // A block makes 1024 / L neighbouring weights of one layer. L lanes share the rows
@@ -4789,6 +4820,7 @@ __device__ __forceinline__ void weight_gradient_reduce(const reprise_reduce_argu
 
 } // namespace reprise
 
+// ==== window.cuh uses warp_tile.cuh
 // 3x3 convolution, and its input gradient of stride 1, of few channels, in 16 bits.
 //
 // Tiling: a block makes 8 x 16 pixels of the result at a time and all its channels
@@ -4915,6 +4947,7 @@ __device__ __forceinline__ void convolution_window(const reprise_convolution_arg
 
 } // namespace reprise
 
+// ==== precision
 using namespace reprise;
 
 #if defined(REPRISE_FP32)
@@ -4947,11 +4980,82 @@ using index_t = uint32_t;
 #define REPRISE_JOIN(name) REPRISE_WIDTH(name)
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n)(const __grid_constant__ reprise_channel_arguments p) {
+// ==== kernels of depthwise.cuh
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_bee64b19_features_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  batch_statistics_finish<0x3727c5acu, 0x3dcccccdu, false>(p);
+  depthwise<index_t, 128, 3, 2, 32, 8, true, false, false, false, element, element, no_sums>(p);
 }
 
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_bee64b19_features_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  depthwise<index_t, 128, 3, 2, 32, 8, true, false, false, false, element, element, statistics_sums>(p);
+}
+
+// ==== kernels of depthwise_gradients.cuh
+extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_segment_bee64b19_features_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
+  depthwise_gradients<index_t, 128, 3, 2, 32, 8, true, false, element, element, element, no_sums>(p);
+}
+
+// ==== kernels of elementwise.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_elementwise_copy_operation_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
+  elementwise<copy_operation, false, index_t, 1, 8, element, element, float>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_elementwise_copy_operation_n_3_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
+  elementwise<copy_operation, false, index_t, 3, 8, element, element, float>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
+  elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_elementwise_copy_operation_y_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
+  elementwise<copy_operation, true, index_t, 1, 8, element, element, float>(p);
+}
+
+// ==== kernels of images.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_write_images_e)(const __grid_constant__ reprise_images_arguments p) {
+  wait_for_launch_before();
+  write_images<index_t, element>(p);
+}
+
+// ==== kernels of matmul.cuh
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
+  matmul<element, tf32, index_t, 32, 64, true, true, false, vector_copies, checked_copies, single_copies, false, false, 0x3e3504f3u, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
+  matmul<element, tf32, index_t, 32, 64, true, true, true, vector_copies, checked_copies, single_copies, false, false, 0x3e3504f3u, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
+  matmul<element, tf32, index_t, 64, 32, true, true, false, vector_copies, checked_copies, single_copies, false, false, 0x3f800000u, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
+  matmul<element, tf32, index_t, 64, 32, true, true, true, vector_copies, checked_copies, single_copies, false, true, 0x3f800000u, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
+  matmul<element, tf32, index_t, 64, 64, false, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3e3504f3u, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
+  wait_for_launch_before();
+  matmul<element, tf32, index_t, 64, 64, false, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
+}
+
+// ==== kernels of narrow.cuh
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
   convolution_narrow<element, tf32, index_t, convolution_shape<3, 16, 3, 2, 1, 128, 16>, false, element, no_sums>(p);
@@ -4962,6 +5066,159 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segmen
   convolution_narrow<element, tf32, index_t, convolution_shape<3, 16, 3, 2, 1, 128, 16>, false, element, statistics_sums>(p);
 }
 
+// ==== kernels of normalize.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<identity, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_identity_0x00000000u_n_1_256_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<identity, 0x00000000u, false, index_t, 1, 256, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 128, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 16, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 256, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 32, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 64, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_identity_0x00000000u_n_1_256_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<identity, 0x00000000u, false, index_t, 1, 256, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_identity_0x00000000u_y_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<identity, 0x00000000u, true, index_t, 1, 128, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 128, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_128_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 128, 8, 4, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 16, 8, 4, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 256, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 4, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 4, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_16_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, true, index_t, 1, 16, 8, 4, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_256_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, true, index_t, 1, 256, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, true, index_t, 1, 32, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, true, index_t, 1, 32, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_64_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, true, index_t, 1, 64, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, true, index_t, 1, 64, 8, 2, element, element, element>(p);
+}
+
+// ==== kernels of pack.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
+  wait_for_launch_before();
+  pack_weights<element>(p);
+}
+
+// ==== kernels of pointwise.cuh
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_pointwise_e_shape_128_128_1_1_1_64_128_2_4_71680_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 128, 1, 1, 1, 64, 128>, 2, 4, 71680, false, true, true, false, false, element, no_sums>(p);
@@ -5257,6 +5514,100 @@ extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segmen
   convolution_pointwise<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 128>, 2, 4, 54272, true, true, true, false, false, element, no_sums>(p);
 }
 
+// ==== kernels of pool.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_max_pool_128_8_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
+  max_pool<index_t, 128, 8, 5, 1, 2, true, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_max_pool_gradient_128_8_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
+  max_pool_gradient<index_t, 128, 8, 5, 1, 2, true, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_upsample_128_8_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
+  upsample<index_t, 128, 8, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_upsample_256_8_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
+  upsample<index_t, 256, 8, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_upsample_gradient_128_8_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
+  upsample_gradient<index_t, 128, 8, true, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_upsample_gradient_256_8_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
+  upsample_gradient<index_t, 256, 8, true, element, element>(p);
+}
+
+// ==== kernels of softmax.cuh
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_softmax_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
+  softmax<index_t, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_softmax_gradient_n_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
+  softmax_gradient<index_t, false, element, element, element>(p);
+}
+
+// ==== kernels of statistics.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  batch_statistics_finish<0x3727c5acu, 0x3dcccccdu, false>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_finish)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_finish(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_partial<identity, 0x00000000u, index_t, 1, 128, 8, 16, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_partial<identity, 0x00000000u, index_t, 1, 256, 8, 32, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 128, 8, 16, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 16, 8, 2, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 256, 8, 32, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 32, 8, 4, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 64, 8, 8, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_running_statistics_0x3727c5acu)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  running_statistics<0x3727c5acu>(p);
+}
+
+// ==== kernels of strided_gradient.cuh
 extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_strided_gradient_e_shape_128_128_3_2_1_128_32_4_62096_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
   convolution_strided_gradient<element, tf32, index_t, convolution_shape<128, 128, 3, 2, 1, 128, 32>, 4, 62096, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
@@ -5287,6 +5638,7 @@ extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segmen
   convolution_strided_gradient<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 64>, 4, 48528, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
+// ==== kernels of taps.cuh
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_taps_e_shape_128_128_3_2_1_64_128_2_3_82944_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
   convolution_taps<element, tf32, index_t, convolution_shape<128, 128, 3, 2, 1, 64, 128>, 2, 3, 82944, false, false, false, element, no_sums>(p);
@@ -5377,361 +5729,7 @@ extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segmen
   convolution_taps<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 64>, 2, 4, 73728, false, false, false, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, false, false, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, false, false, false, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, true, false, true, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_32_3_2_1_128_32_67680_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<16, 32, 3, 2, 1, 128, 32>, 67680, false, false, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_32_3_2_1_128_32_67680_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<16, 32, 3, 2, 1, 128, 32>, 67680, false, false, false, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, false, false, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, false, false, false, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, true, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, true, false, true, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_bee64b19_features_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  depthwise<index_t, 128, 3, 2, 32, 8, true, false, false, false, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_segment_bee64b19_features_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  depthwise<index_t, 128, 3, 2, 32, 8, true, false, false, false, element, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_segment_bee64b19_features_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
-  wait_for_launch_before();
-  depthwise_gradients<index_t, 128, 3, 2, 32, 8, true, false, element, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_elementwise_copy_operation_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
-  wait_for_launch_before();
-  elementwise<copy_operation, false, index_t, 1, 8, element, element, float>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_elementwise_copy_operation_n_3_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
-  wait_for_launch_before();
-  elementwise<copy_operation, false, index_t, 3, 8, element, element, float>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
-  wait_for_launch_before();
-  elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_elementwise_copy_operation_y_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
-  wait_for_launch_before();
-  elementwise<copy_operation, true, index_t, 1, 8, element, element, float>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  wait_for_launch_before();
-  matmul<element, tf32, index_t, 32, 64, true, true, false, vector_copies, checked_copies, single_copies, false, false, 0x3e3504f3u, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  wait_for_launch_before();
-  matmul<element, tf32, index_t, 32, 64, true, true, true, vector_copies, checked_copies, single_copies, false, false, 0x3e3504f3u, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  wait_for_launch_before();
-  matmul<element, tf32, index_t, 64, 32, true, true, false, vector_copies, checked_copies, single_copies, false, false, 0x3f800000u, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  wait_for_launch_before();
-  matmul<element, tf32, index_t, 64, 32, true, true, true, vector_copies, checked_copies, single_copies, false, true, 0x3f800000u, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  wait_for_launch_before();
-  matmul<element, tf32, index_t, 64, 64, false, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3e3504f3u, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
-  wait_for_launch_before();
-  matmul<element, tf32, index_t, 64, 64, false, false, false, vector_copies, vector_copies, checked_copies, false, false, 0x3f800000u, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_max_pool_128_8_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
-  wait_for_launch_before();
-  max_pool<index_t, 128, 8, 5, 1, 2, true, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_max_pool_gradient_128_8_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
-  wait_for_launch_before();
-  max_pool_gradient<index_t, 128, 8, 5, 1, 2, true, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<identity, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_identity_0x00000000u_n_1_256_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<identity, 0x00000000u, false, index_t, 1, 256, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_128_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 128, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 16, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_256_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 256, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 32, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 64, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_identity_0x00000000u_n_1_256_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<identity, 0x00000000u, false, index_t, 1, 256, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_identity_0x00000000u_y_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<identity, 0x00000000u, true, index_t, 1, 128, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_finish)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_finish(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_partial<identity, 0x00000000u, index_t, 1, 128, 8, 16, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_identity_0x00000000u_1_256_8_32_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_partial<identity, 0x00000000u, index_t, 1, 256, 8, 32, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 128, 8, 16, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 16, 8, 2, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_silu_0x00000000u_1_256_8_32_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 256, 8, 32, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 32, 8, 4, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 64, 8, 8, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_128_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 128, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_128_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 128, 8, 4, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 16, 8, 4, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_256_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 256, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 4, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 4, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_16_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, true, index_t, 1, 16, 8, 4, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_256_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, true, index_t, 1, 256, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, true, index_t, 1, 32, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, true, index_t, 1, 32, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_64_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, true, index_t, 1, 64, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_normalize_silu_0x00000000u_y_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, true, index_t, 1, 64, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
-  wait_for_launch_before();
-  pack_weights<element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_running_statistics_0x3727c5acu)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  running_statistics<0x3727c5acu>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_softmax_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
-  wait_for_launch_before();
-  softmax<index_t, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_softmax_gradient_n_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
-  wait_for_launch_before();
-  softmax_gradient<index_t, false, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_upsample_128_8_e_e)(const __grid_constant__ reprise_map_arguments p) {
-  wait_for_launch_before();
-  upsample<index_t, 128, 8, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_upsample_256_8_e_e)(const __grid_constant__ reprise_map_arguments p) {
-  wait_for_launch_before();
-  upsample<index_t, 256, 8, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_upsample_gradient_128_8_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
-  wait_for_launch_before();
-  upsample_gradient<index_t, 128, 8, true, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_upsample_gradient_256_8_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
-  wait_for_launch_before();
-  upsample_gradient<index_t, 256, 8, true, element, element>(p);
-}
-
+// ==== kernels of weight_gradient_flat.cuh
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_weight_gradient_flat_e_shape_128_128_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<128, 128, 1, 1, 1, 64, 64>>(p);
@@ -5812,6 +5810,7 @@ extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_b
   weight_gradient_flat<element, tf32, index_t, convolution_shape<96, 64, 1, 1, 1, 64, 64>>(p);
 }
 
+// ==== kernels of weight_gradient_halo.cuh
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_weight_gradient_halo_e_shape_128_128_3_2_1_64_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<128, 128, 3, 2, 1, 64, 32>>(p);
@@ -5847,17 +5846,70 @@ extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_b
   weight_gradient_halo<element, tf32, index_t, convolution_shape<64, 64, 3, 2, 1, 64, 32>>(p);
 }
 
+// ==== kernels of weight_gradient_narrow.cuh
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_bee64b19_features_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   wait_for_launch_before();
   weight_gradient_narrow<element, tf32, index_t, convolution_shape<3, 16, 3, 2, 1, 16, 32>>(p);
 }
 
+// ==== kernels of weight_gradient_reduce.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_weight_gradient_reduce)(const __grid_constant__ reprise_reduce_arguments p) {
   wait_for_launch_before();
   weight_gradient_reduce(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_bee64b19_features_write_images_e)(const __grid_constant__ reprise_images_arguments p) {
+// ==== kernels of window.cuh
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  write_images<index_t, element>(p);
+  convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, false, false, false, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, false, false, false, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_window<element, tf32, index_t, convolution_shape<16, 16, 3, 1, 1, 128, 16>, 24192, true, false, true, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_32_3_2_1_128_32_67680_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_window<element, tf32, index_t, convolution_shape<16, 32, 3, 2, 1, 128, 32>, 67680, false, false, false, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_16_32_3_2_1_128_32_67680_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_window<element, tf32, index_t, convolution_shape<16, 32, 3, 2, 1, 128, 32>, 67680, false, false, false, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, false, false, false, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, false, false, false, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, true, false, true, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segment_bee64b19_features_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_window<element, tf32, index_t, convolution_shape<32, 32, 3, 1, 1, 128, 32>, 51840, true, false, true, element, no_sums>(p);
 }

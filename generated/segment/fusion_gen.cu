@@ -5,6 +5,7 @@
 // Compile once for each precision, with one of REPRISE_FP32, REPRISE_TF32,
 // REPRISE_FP16 and REPRISE_BF16, and with REPRISE_WIDE for 64-bit indices.
 
+// ==== arguments.h
 // Launch arguments, one structure for each family of kernels. The same text is
 // compiled by the C compiler into the wrapper and by the CUDA compiler into the
 // kernels, so the two cannot disagree about a layout.
@@ -146,6 +147,7 @@ struct reprise_images_arguments {
   int32_t batch, height, width;
 };
 
+// ==== cudalite.h
 // The spelling of CUDA C for compilers that come without a CUDA toolkit.
 //
 // clang compiles device code to PTX by itself, but the keywords and built-in
@@ -170,6 +172,7 @@ struct dim3 {
 #include <__clang_cuda_builtin_vars.h>
 #endif
 
+// ==== mma.cuh uses arguments.h, cudalite.h
 // Everything that plain C++ cannot say: tensor-core products, matrix loads,
 // asynchronous copies, shuffles and special functions. All inline PTX of the
 // project is in this file, so that another implementation of these functions
@@ -359,6 +362,7 @@ __device__ __forceinline__ uint32_t multiply_high(uint32_t a, uint32_t b) { retu
 
 } // namespace reprise
 
+// ==== types.cuh uses mma.cuh
 // Storage types, their conversions, and loads and stores of several elements
 // at once. All arithmetic is in FP32; only memory holds 16-bit numbers.
 
@@ -529,6 +533,7 @@ __device__ __forceinline__ Index pixel_offset(const reprise_map &m, Index n, Ind
 
 } // namespace reprise
 
+// ==== activation.cuh uses types.cuh
 // Activation functions and their derivatives, in FP32.
 
 namespace reprise {
@@ -628,98 +633,7 @@ __device__ __forceinline__ float activate_derivative(float x) {
 
 } // namespace reprise
 
-// Element-by-element kernels.
-//
-// Tiling: one thread for V neighbours along the inner dimension; neighbours in
-// a warp are neighbours in memory. 256 threads a block, no shared memory.
-
-namespace reprise {
-
-// T: what the result is stored as.
-template <int A, uint32_t Slope, class T>
-struct activate_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return activate<A, Slope, T>(x); }
-};
-
-template <int A, uint32_t Slope, class T>
-struct activate_gradient_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float dy, float x) { return dy * activate_derivative<A, Slope, T>(x); }
-};
-
-struct add_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float a, float b) { return a + b; }
-};
-
-struct multiply_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float a, float b) { return a * b; }
-};
-
-template <uint32_t Factor>
-struct scale_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return x * float_from_bits(Factor); }
-};
-
-struct copy_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return x; }
-};
-
-template <uint32_t Value>
-struct fill_operation {
-  static constexpr int inputs = 0;
-  static __device__ __forceinline__ float apply(float, float) { return float_from_bits(Value); }
-};
-
-template <class Operation, bool Accumulate, class Index, int Rank, int V, class Y, class A, class B>
-__device__ __forceinline__ void elementwise(const reprise_elementwise_arguments &p) {
-  const Index chunks = Index(p.extent[3]) / V;
-  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
-  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (item >= rows * chunks)
-    return;
-  const Index row = item / chunks, inner = item % chunks * V;
-  float a[V] = {}, b[V] = {}, y[V];
-  if constexpr (Operation::inputs > 0)
-    load<V>(a, pointer<const A>(p.a.data) + row_offset<Index, Rank>(row, p.extent, p.a.stride) + inner_offset<V>(inner, p.a.stride));
-  if constexpr (Operation::inputs > 1)
-    load<V>(b, pointer<const B>(p.b.data) + row_offset<Index, Rank>(row, p.extent, p.b.stride) + inner_offset<V>(inner, p.b.stride));
-  Y *to = pointer<Y>(p.y.data) + row_offset<Index, Rank>(row, p.extent, p.y.stride) + inner_offset<V>(inner, p.y.stride);
-  if constexpr (Accumulate)
-    load<V>(y, to);
-#pragma unroll
-  for (int i = 0; i < V; i++) {
-    const float value = Operation::apply(a[i], b[i]);
-    y[i] = Accumulate ? y[i] + value : value;
-  }
-  store<V>(to, y);
-}
-
-} // namespace reprise
-
-// Weights as the tile kernels read them: rounded to the storage type, taps
-// outermost, [tap][group][Cout][Cin padded to 16 with zeros]. All layers of a
-// stage in one launch, before the first of them. blockIdx.y selects the layer.
-
-namespace reprise {
-
-template <class T>
-__device__ __forceinline__ void pack_weights(const reprise_pack_arguments &p) {
-  const reprise_pack_entry &e = p.entry[blockIdx.y];
-  const int total = e.taps * e.outputs * e.padded, step = gridDim.x * blockDim.x;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
-    const int input = i % e.padded, output = i / e.padded % e.outputs, tap = i / e.padded / e.outputs;
-    const float value = input < e.inputs ? pointer<const float>(e.source)[(output * e.inputs + input) * e.taps + tap] : 0x0p+0f;
-    pointer<T>(e.target)[i] = storage<T>::round(value);
-  }
-}
-
-} // namespace reprise
-
+// ==== normalize.cuh uses activation.cuh
 // Batch normalisation as an element-by-element pass: forward with activation
 // and residual, and the gradient once its two sums are known.
 //
@@ -892,6 +806,7 @@ __device__ __forceinline__ void normalize_gradient(const reprise_channel_argumen
 
 } // namespace reprise
 
+// ==== reduce.cuh uses types.cuh
 // Sums and moments over all pixels, channel by channel, in a fixed order.
 //
 // Pass 1 gives each block a contiguous span of rows (pixels) and a set of
@@ -1039,6 +954,7 @@ __device__ __forceinline__ void channel_sum_finish(const reprise_channel_argumen
 
 } // namespace reprise
 
+// ==== sums.cuh uses normalize.cuh, reduce.cuh
 // Sums over the pixels of a convolution's result, channel by channel, taken
 // while the result is written: batch statistics in a forward pass, and in a
 // backward pass the two sums of the batch norm whose gradient the result is.
@@ -1290,6 +1206,7 @@ struct tile_parts {
 
 } // namespace reprise
 
+// ==== tile.cuh uses types.cuh
 // The product of two tiles in shared memory, accumulated in registers: the
 // inner part of convolutions, their gradients and matrix products.
 //
@@ -1557,6 +1474,7 @@ __device__ __forceinline__ void store_two(Y *to, Index step, int valid, float v0
 
 } // namespace reprise
 
+// ==== convolution.cuh uses sums.cuh, tile.cuh
 // Convolution and its input gradient as an implicit matrix product on tiles.
 //
 // GEMM view: rows are pixels of the result, counted over the whole batch, so
@@ -1939,6 +1857,81 @@ __device__ __forceinline__ void convolution_of_all_classes(const reprise_convolu
 
 } // namespace reprise
 
+// ==== elementwise.cuh uses activation.cuh
+// Element-by-element kernels.
+//
+// Tiling: one thread for V neighbours along the inner dimension; neighbours in
+// a warp are neighbours in memory. 256 threads a block, no shared memory.
+
+namespace reprise {
+
+// T: what the result is stored as.
+template <int A, uint32_t Slope, class T>
+struct activate_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return activate<A, Slope, T>(x); }
+};
+
+template <int A, uint32_t Slope, class T>
+struct activate_gradient_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float dy, float x) { return dy * activate_derivative<A, Slope, T>(x); }
+};
+
+struct add_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float a, float b) { return a + b; }
+};
+
+struct multiply_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float a, float b) { return a * b; }
+};
+
+template <uint32_t Factor>
+struct scale_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return x * float_from_bits(Factor); }
+};
+
+struct copy_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return x; }
+};
+
+template <uint32_t Value>
+struct fill_operation {
+  static constexpr int inputs = 0;
+  static __device__ __forceinline__ float apply(float, float) { return float_from_bits(Value); }
+};
+
+template <class Operation, bool Accumulate, class Index, int Rank, int V, class Y, class A, class B>
+__device__ __forceinline__ void elementwise(const reprise_elementwise_arguments &p) {
+  const Index chunks = Index(p.extent[3]) / V;
+  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
+  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (item >= rows * chunks)
+    return;
+  const Index row = item / chunks, inner = item % chunks * V;
+  float a[V] = {}, b[V] = {}, y[V];
+  if constexpr (Operation::inputs > 0)
+    load<V>(a, pointer<const A>(p.a.data) + row_offset<Index, Rank>(row, p.extent, p.a.stride) + inner_offset<V>(inner, p.a.stride));
+  if constexpr (Operation::inputs > 1)
+    load<V>(b, pointer<const B>(p.b.data) + row_offset<Index, Rank>(row, p.extent, p.b.stride) + inner_offset<V>(inner, p.b.stride));
+  Y *to = pointer<Y>(p.y.data) + row_offset<Index, Rank>(row, p.extent, p.y.stride) + inner_offset<V>(inner, p.y.stride);
+  if constexpr (Accumulate)
+    load<V>(y, to);
+#pragma unroll
+  for (int i = 0; i < V; i++) {
+    const float value = Operation::apply(a[i], b[i]);
+    y[i] = Accumulate ? y[i] + value : value;
+  }
+  store<V>(to, y);
+}
+
+} // namespace reprise
+
+// ==== neighbours.cuh uses tile.cuh
 // Results of the tensor cores as eight neighbouring channels of a pixel, without
 // a detour through shared memory.
 
@@ -2016,6 +2009,27 @@ __device__ __forceinline__ group<Y, 8> neighbours_of(const float (&sum)[Columns]
 
 } // namespace reprise
 
+// ==== pack.cuh uses types.cuh
+// Weights as the tile kernels read them: rounded to the storage type, taps
+// outermost, [tap][group][Cout][Cin padded to 16 with zeros]. All layers of a
+// stage in one launch, before the first of them. blockIdx.y selects the layer.
+
+namespace reprise {
+
+template <class T>
+__device__ __forceinline__ void pack_weights(const reprise_pack_arguments &p) {
+  const reprise_pack_entry &e = p.entry[blockIdx.y];
+  const int total = e.taps * e.outputs * e.padded, step = gridDim.x * blockDim.x;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
+    const int input = i % e.padded, output = i / e.padded % e.outputs, tap = i / e.padded / e.outputs;
+    const float value = input < e.inputs ? pointer<const float>(e.source)[(output * e.inputs + input) * e.taps + tap] : 0x0p+0f;
+    pointer<T>(e.target)[i] = storage<T>::round(value);
+  }
+}
+
+} // namespace reprise
+
+// ==== warp_tile.cuh uses convolution.cuh, neighbours.cuh
 // What the kernels share that make 16 * Rows x 32 (or 16) results a warp in 16 bits.
 //
 // A block makes BM pixels, counted over the whole batch, x BN channels at a time.
@@ -2259,6 +2273,7 @@ struct warp_tile_kernel {
 
 } // namespace reprise
 
+// ==== pointwise.cuh uses warp_tile.cuh
 // 1x1 convolution, and its input gradient, in 16 bits: a matrix product whose
 // rows are the pixels of the whole batch.
 //
@@ -2371,6 +2386,7 @@ __device__ __forceinline__ void convolution_pointwise(const reprise_convolution_
 
 } // namespace reprise
 
+// ==== pool.cuh uses reduce.cuh
 // Pooling and nearest upsampling. Gradients gather: each element of dX collects
 // its contributions itself, in row-major order, so no two threads meet.
 //
@@ -2539,6 +2555,7 @@ __device__ __forceinline__ void upsample_gradient(const reprise_map_arguments &p
 
 } // namespace reprise
 
+// ==== weight_gradient.cuh uses convolution.cuh
 // Weight gradient of a convolution as a matrix product on tiles, in two passes.
 //
 // GEMM view, one for each tap: dW[co][ci] = sum over pixels of dY[pixel][co] *
@@ -2740,6 +2757,7 @@ __device__ __forceinline__ void weight_gradient_partial(const reprise_weight_gra
 
 } // namespace reprise
 
+// ==== weight_gradient_ring.cuh uses weight_gradient.cuh
 // What the 16-bit kernels of weight gradients share: the walk over their pixels
 // through a ring of stages in shared memory, and the sum over warps that share
 // the pixels of a stage.
@@ -2822,6 +2840,7 @@ __device__ __forceinline__ void sum_pixels(const reprise_weight_gradient_argumen
 
 } // namespace reprise
 
+// ==== weight_gradient_flat.cuh uses weight_gradient_ring.cuh
 // Weight gradient of a 1x1 convolution of stride 1 in 16 bits, first pass: one
 // matrix product over pixels that lie one after the other in memory.
 //
@@ -2940,6 +2959,7 @@ __device__ __forceinline__ void weight_gradient_flat(const reprise_weight_gradie
 
 } // namespace reprise
 
+// ==== weight_gradient_reduce.cuh uses types.cuh
 // Weight gradients, second pass: the partial sums of many layers in one launch.
 //
 // A block makes 1024 / L neighbouring weights of one layer. L lanes share the rows
@@ -3032,6 +3052,7 @@ __device__ __forceinline__ void weight_gradient_reduce(const reprise_reduce_argu
 
 } // namespace reprise
 
+// ==== precision
 using namespace reprise;
 
 #if defined(REPRISE_FP32)
@@ -3064,16 +3085,29 @@ using index_t = uint32_t;
 #define REPRISE_JOIN(name) REPRISE_WIDTH(name)
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_channel_sum_finish_n)(const __grid_constant__ reprise_channel_arguments p) {
+// ==== kernels of elementwise.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_elementwise_add_operation_n_1_8_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
   wait_for_launch_before();
-  channel_sum_finish<false>(p);
+  elementwise<add_operation, false, index_t, 1, 8, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_channel_sum_partial_1_64_8_8_e)(const __grid_constant__ reprise_channel_arguments p) {
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_elementwise_copy_operation_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
   wait_for_launch_before();
-  channel_sum_partial<index_t, 1, 64, 8, 8, element>(p);
+  elementwise<copy_operation, false, index_t, 1, 8, element, element, float>(p);
 }
 
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
+  elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
+}
+
+// ==== kernels of pack.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
+  wait_for_launch_before();
+  pack_weights<element>(p);
+}
+
+// ==== kernels of pointwise.cuh
 extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_segment_7134e838_fusion_convolution_pointwise_e_shape_128_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 64, 1, 1, 1, 64, 128>, 2, 4, 54272, true, true, true, false, false, element, no_sums>(p);
@@ -3094,26 +3128,7 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_segmen
   convolution_pointwise<element, tf32, index_t, convolution_shape<256, 64, 1, 1, 1, 64, 64>, 2, 4, 46080, true, true, true, false, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_elementwise_add_operation_n_1_8_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
-  wait_for_launch_before();
-  elementwise<add_operation, false, index_t, 1, 8, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_elementwise_copy_operation_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
-  wait_for_launch_before();
-  elementwise<copy_operation, false, index_t, 1, 8, element, element, float>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
-  wait_for_launch_before();
-  elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
-  wait_for_launch_before();
-  pack_weights<element>(p);
-}
-
+// ==== kernels of pool.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_upsample_64_8_e_e)(const __grid_constant__ reprise_map_arguments p) {
   wait_for_launch_before();
   upsample<index_t, 64, 8, element, element>(p);
@@ -3124,6 +3139,18 @@ extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7
   upsample_gradient<index_t, 64, 8, false, element, element>(p);
 }
 
+// ==== kernels of reduce.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_channel_sum_finish_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  channel_sum_finish<false>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_channel_sum_partial_1_64_8_8_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  channel_sum_partial<index_t, 1, 64, 8, 8, element>(p);
+}
+
+// ==== kernels of weight_gradient_flat.cuh
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_7134e838_fusion_weight_gradient_flat_e_shape_128_64_1_1_1_64_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<128, 64, 1, 1, 1, 64, 64>>(p);
@@ -3134,6 +3161,7 @@ extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_segment_7
   weight_gradient_flat<element, tf32, index_t, convolution_shape<256, 64, 1, 1, 1, 64, 64>>(p);
 }
 
+// ==== kernels of weight_gradient_reduce.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_segment_7134e838_fusion_weight_gradient_reduce)(const __grid_constant__ reprise_reduce_arguments p) {
   wait_for_launch_before();
   weight_gradient_reduce(p);

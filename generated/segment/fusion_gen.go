@@ -15,7 +15,7 @@ const FusionDigest = "88900e7e279e4a050b2a72df5c1f450cef31c9aef3fc8da5ee41649ebe
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "9551e2ebd358ea610121775600dd3c8d52b59cf45e6e3266db8b76108b3e145f"
+const FusionKernels = "12b6229a8641de48df3047cbb4f991767e423abaa7da4432afe71b8b6f706bf6"
 
 //go:embed fusion_plan.json
 var planFusion []byte

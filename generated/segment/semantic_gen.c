@@ -152,24 +152,24 @@ struct reprise_images_arguments {
 typedef struct reprise_context context;
 
 enum {
-  k_channel_sum_finish_n = 0,
-  k_channel_sum_partial_1_80_8_16_e = 1,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 0,
+  k_pack_weights_e = 1,
   k_convolution_pointwise_e_shape_64_80_1_1_1_128_64_2_4_71168_y_y_y_n_n_e_no_sums = 2,
   k_convolution_pointwise_e_shape_64_80_1_1_1_64_128_2_4_55296_n_y_y_y_n_e_no_sums = 3,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 4,
-  k_pack_weights_e = 5,
+  k_channel_sum_finish_n = 4,
+  k_channel_sum_partial_1_80_8_16_e = 5,
   k_weight_gradient_flat_e_shape_64_80_1_1_1_64_64 = 6,
   k_weight_gradient_reduce = 7,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
-    "reprise_segment_72a42318_semantic_channel_sum_finish_n",
-    "reprise_segment_72a42318_semantic_channel_sum_partial_1_80_8_16_e",
-    "reprise_segment_72a42318_semantic_convolution_pointwise_e_shape_64_80_1_1_1_128_64_2_4_71168_y_y_y_n_n_e_no_sums",
-    "reprise_segment_72a42318_semantic_convolution_pointwise_e_shape_64_80_1_1_1_64_128_2_4_55296_n_y_y_y_n_e_no_sums",
     "reprise_segment_72a42318_semantic_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_segment_72a42318_semantic_pack_weights_e",
+    "reprise_segment_72a42318_semantic_convolution_pointwise_e_shape_64_80_1_1_1_128_64_2_4_71168_y_y_y_n_n_e_no_sums",
+    "reprise_segment_72a42318_semantic_convolution_pointwise_e_shape_64_80_1_1_1_64_128_2_4_55296_n_y_y_y_n_e_no_sums",
+    "reprise_segment_72a42318_semantic_channel_sum_finish_n",
+    "reprise_segment_72a42318_semantic_channel_sum_partial_1_80_8_16_e",
     "reprise_segment_72a42318_semantic_weight_gradient_flat_e_shape_64_80_1_1_1_64_64",
     "reprise_segment_72a42318_semantic_weight_gradient_reduce",
     NULL,

@@ -15,7 +15,7 @@ const SemanticDigest = "117e265c8f108794834f19ba314ec70274f0fe5f7f4f0a79cc1d4195
 
 // SemanticKernels is the SHA-256 of the CUDA and C text of stage semantic, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const SemanticKernels = "f1f5f5675aadee4fea5d06161766a7350bad9f48879879bccd1e67a04a5ddb39"
+const SemanticKernels = "a3057b1d1f3d1026d2159dbc979cf459f7f94f2508312f733a21928509136759"
 
 //go:embed semantic_plan.json
 var planSemantic []byte

@@ -5,6 +5,7 @@
 // Compile once for each precision, with one of REPRISE_FP32, REPRISE_TF32,
 // REPRISE_FP16 and REPRISE_BF16, and with REPRISE_WIDE for 64-bit indices.
 
+// ==== arguments.h
 // Launch arguments, one structure for each family of kernels. The same text is
 // compiled by the C compiler into the wrapper and by the CUDA compiler into the
 // kernels, so the two cannot disagree about a layout.
@@ -146,6 +147,7 @@ struct reprise_images_arguments {
   int32_t batch, height, width;
 };
 
+// ==== cudalite.h
 // The spelling of CUDA C for compilers that come without a CUDA toolkit.
 //
 // clang compiles device code to PTX by itself, but the keywords and built-in
@@ -170,6 +172,7 @@ struct dim3 {
 #include <__clang_cuda_builtin_vars.h>
 #endif
 
+// ==== mma.cuh uses arguments.h, cudalite.h
 // Everything that plain C++ cannot say: tensor-core products, matrix loads,
 // asynchronous copies, shuffles and special functions. All inline PTX of the
 // project is in this file, so that another implementation of these functions
@@ -359,6 +362,7 @@ __device__ __forceinline__ uint32_t multiply_high(uint32_t a, uint32_t b) { retu
 
 } // namespace reprise
 
+// ==== types.cuh uses mma.cuh
 // Storage types, their conversions, and loads and stores of several elements
 // at once. All arithmetic is in FP32; only memory holds 16-bit numbers.
 
@@ -529,57 +533,7 @@ __device__ __forceinline__ Index pixel_offset(const reprise_map &m, Index n, Ind
 
 } // namespace reprise
 
-// Linear combinations with factors in memory.
-//
-// Tiling: one thread for V neighbours along the inner dimension, 256 threads a
-// block. A factor is one element that every thread reads (it lies in the cache);
-// the branch on it is the same for all threads of a launch.
-
-namespace reprise {
-
-// One term: adds coefficient * factor * x to sum, unless that product is zero.
-template <int V, uint32_t Coefficient, bool HasFactor, class Factor, class X>
-__device__ __forceinline__ void add_term(float (&sum)[V], uint64_t factor, const X *x) {
-  float by = float_from_bits(Coefficient);
-  if constexpr (HasFactor)
-    by *= to_float(*pointer<const Factor>(factor));
-  if (by == 0x0p+0f)
-    return;
-  float in[V];
-  load<V>(in, x);
-#pragma unroll
-  for (int i = 0; i < V; i++)
-    sum[i] = fused_multiply_add(by, in[i], sum[i]);
-}
-
-template <int Terms, uint32_t C0, uint32_t C1, uint32_t C2, bool F0, bool F1, bool F2, bool Accumulate, class Index, int Rank, int V, class Factor, class Y, class X0, class X1, class X2>
-__device__ __forceinline__ void combination(const reprise_combination_arguments &p) {
-  const Index chunks = Index(p.extent[3]) / V;
-  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
-  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (item >= rows * chunks)
-    return;
-  const Index row = item / chunks, inner = item % chunks * V;
-  const auto offset = [&](const reprise_tensor &t) { return row_offset<Index, Rank>(row, p.extent, t.stride) + inner_offset<V>(inner, t.stride); };
-  float sum[V] = {};
-  add_term<V, C0, F0, Factor>(sum, p.factor[0], pointer<const X0>(p.x[0].data) + offset(p.x[0]));
-  if constexpr (Terms > 1)
-    add_term<V, C1, F1, Factor>(sum, p.factor[1], pointer<const X1>(p.x[1].data) + offset(p.x[1]));
-  if constexpr (Terms > 2)
-    add_term<V, C2, F2, Factor>(sum, p.factor[2], pointer<const X2>(p.x[2].data) + offset(p.x[2]));
-  Y *to = pointer<Y>(p.y.data) + offset(p.y);
-  if constexpr (Accumulate) {
-    float before[V];
-    load<V>(before, to);
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      sum[i] += before[i];
-  }
-  store<V>(to, sum);
-}
-
-} // namespace reprise
-
+// ==== activation.cuh uses types.cuh
 // Activation functions and their derivatives, in FP32.
 
 namespace reprise {
@@ -679,79 +633,59 @@ __device__ __forceinline__ float activate_derivative(float x) {
 
 } // namespace reprise
 
-// Element-by-element kernels.
+// ==== combination.cuh uses types.cuh
+// Linear combinations with factors in memory.
 //
-// Tiling: one thread for V neighbours along the inner dimension; neighbours in
-// a warp are neighbours in memory. 256 threads a block, no shared memory.
+// Tiling: one thread for V neighbours along the inner dimension, 256 threads a
+// block. A factor is one element that every thread reads (it lies in the cache);
+// the branch on it is the same for all threads of a launch.
 
 namespace reprise {
 
-// T: what the result is stored as.
-template <int A, uint32_t Slope, class T>
-struct activate_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return activate<A, Slope, T>(x); }
-};
+// One term: adds coefficient * factor * x to sum, unless that product is zero.
+template <int V, uint32_t Coefficient, bool HasFactor, class Factor, class X>
+__device__ __forceinline__ void add_term(float (&sum)[V], uint64_t factor, const X *x) {
+  float by = float_from_bits(Coefficient);
+  if constexpr (HasFactor)
+    by *= to_float(*pointer<const Factor>(factor));
+  if (by == 0x0p+0f)
+    return;
+  float in[V];
+  load<V>(in, x);
+#pragma unroll
+  for (int i = 0; i < V; i++)
+    sum[i] = fused_multiply_add(by, in[i], sum[i]);
+}
 
-template <int A, uint32_t Slope, class T>
-struct activate_gradient_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float dy, float x) { return dy * activate_derivative<A, Slope, T>(x); }
-};
-
-struct add_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float a, float b) { return a + b; }
-};
-
-struct multiply_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float a, float b) { return a * b; }
-};
-
-template <uint32_t Factor>
-struct scale_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return x * float_from_bits(Factor); }
-};
-
-struct copy_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return x; }
-};
-
-template <uint32_t Value>
-struct fill_operation {
-  static constexpr int inputs = 0;
-  static __device__ __forceinline__ float apply(float, float) { return float_from_bits(Value); }
-};
-
-template <class Operation, bool Accumulate, class Index, int Rank, int V, class Y, class A, class B>
-__device__ __forceinline__ void elementwise(const reprise_elementwise_arguments &p) {
+template <int Terms, uint32_t C0, uint32_t C1, uint32_t C2, bool F0, bool F1, bool F2, bool Accumulate, class Index, int Rank, int V, class Factor, class Y, class X0, class X1, class X2>
+__device__ __forceinline__ void combination(const reprise_combination_arguments &p) {
   const Index chunks = Index(p.extent[3]) / V;
   const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
   const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
   if (item >= rows * chunks)
     return;
   const Index row = item / chunks, inner = item % chunks * V;
-  float a[V] = {}, b[V] = {}, y[V];
-  if constexpr (Operation::inputs > 0)
-    load<V>(a, pointer<const A>(p.a.data) + row_offset<Index, Rank>(row, p.extent, p.a.stride) + inner_offset<V>(inner, p.a.stride));
-  if constexpr (Operation::inputs > 1)
-    load<V>(b, pointer<const B>(p.b.data) + row_offset<Index, Rank>(row, p.extent, p.b.stride) + inner_offset<V>(inner, p.b.stride));
-  Y *to = pointer<Y>(p.y.data) + row_offset<Index, Rank>(row, p.extent, p.y.stride) + inner_offset<V>(inner, p.y.stride);
-  if constexpr (Accumulate)
-    load<V>(y, to);
+  const auto offset = [&](const reprise_tensor &t) { return row_offset<Index, Rank>(row, p.extent, t.stride) + inner_offset<V>(inner, t.stride); };
+  float sum[V] = {};
+  add_term<V, C0, F0, Factor>(sum, p.factor[0], pointer<const X0>(p.x[0].data) + offset(p.x[0]));
+  if constexpr (Terms > 1)
+    add_term<V, C1, F1, Factor>(sum, p.factor[1], pointer<const X1>(p.x[1].data) + offset(p.x[1]));
+  if constexpr (Terms > 2)
+    add_term<V, C2, F2, Factor>(sum, p.factor[2], pointer<const X2>(p.x[2].data) + offset(p.x[2]));
+  Y *to = pointer<Y>(p.y.data) + offset(p.y);
+  if constexpr (Accumulate) {
+    float before[V];
+    load<V>(before, to);
 #pragma unroll
-  for (int i = 0; i < V; i++) {
-    const float value = Operation::apply(a[i], b[i]);
-    y[i] = Accumulate ? y[i] + value : value;
+    for (int i = 0; i < V; i++)
+      sum[i] += before[i];
   }
-  store<V>(to, y);
+  store<V>(to, sum);
 }
 
 } // namespace reprise
 
+// ==== normalize.cuh uses activation.cuh
 // Batch normalisation as an element-by-element pass: forward with activation
 // and residual, and the gradient once its two sums are known.
 //
@@ -924,6 +858,7 @@ __device__ __forceinline__ void normalize_gradient(const reprise_channel_argumen
 
 } // namespace reprise
 
+// ==== reduce.cuh uses types.cuh
 // Sums and moments over all pixels, channel by channel, in a fixed order.
 //
 // Pass 1 gives each block a contiguous span of rows (pixels) and a set of
@@ -1071,6 +1006,7 @@ __device__ __forceinline__ void channel_sum_finish(const reprise_channel_argumen
 
 } // namespace reprise
 
+// ==== sums.cuh uses normalize.cuh, reduce.cuh
 // Sums over the pixels of a convolution's result, channel by channel, taken
 // while the result is written: batch statistics in a forward pass, and in a
 // backward pass the two sums of the batch norm whose gradient the result is.
@@ -1322,6 +1258,7 @@ struct tile_parts {
 
 } // namespace reprise
 
+// ==== tile.cuh uses types.cuh
 // The product of two tiles in shared memory, accumulated in registers: the
 // inner part of convolutions, their gradients and matrix products.
 //
@@ -1589,6 +1526,7 @@ __device__ __forceinline__ void store_two(Y *to, Index step, int valid, float v0
 
 } // namespace reprise
 
+// ==== convolution.cuh uses sums.cuh, tile.cuh
 // Convolution and its input gradient as an implicit matrix product on tiles.
 //
 // GEMM view: rows are pixels of the result, counted over the whole batch, so
@@ -1971,6 +1909,81 @@ __device__ __forceinline__ void convolution_of_all_classes(const reprise_convolu
 
 } // namespace reprise
 
+// ==== elementwise.cuh uses activation.cuh
+// Element-by-element kernels.
+//
+// Tiling: one thread for V neighbours along the inner dimension; neighbours in
+// a warp are neighbours in memory. 256 threads a block, no shared memory.
+
+namespace reprise {
+
+// T: what the result is stored as.
+template <int A, uint32_t Slope, class T>
+struct activate_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return activate<A, Slope, T>(x); }
+};
+
+template <int A, uint32_t Slope, class T>
+struct activate_gradient_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float dy, float x) { return dy * activate_derivative<A, Slope, T>(x); }
+};
+
+struct add_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float a, float b) { return a + b; }
+};
+
+struct multiply_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float a, float b) { return a * b; }
+};
+
+template <uint32_t Factor>
+struct scale_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return x * float_from_bits(Factor); }
+};
+
+struct copy_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return x; }
+};
+
+template <uint32_t Value>
+struct fill_operation {
+  static constexpr int inputs = 0;
+  static __device__ __forceinline__ float apply(float, float) { return float_from_bits(Value); }
+};
+
+template <class Operation, bool Accumulate, class Index, int Rank, int V, class Y, class A, class B>
+__device__ __forceinline__ void elementwise(const reprise_elementwise_arguments &p) {
+  const Index chunks = Index(p.extent[3]) / V;
+  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
+  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (item >= rows * chunks)
+    return;
+  const Index row = item / chunks, inner = item % chunks * V;
+  float a[V] = {}, b[V] = {}, y[V];
+  if constexpr (Operation::inputs > 0)
+    load<V>(a, pointer<const A>(p.a.data) + row_offset<Index, Rank>(row, p.extent, p.a.stride) + inner_offset<V>(inner, p.a.stride));
+  if constexpr (Operation::inputs > 1)
+    load<V>(b, pointer<const B>(p.b.data) + row_offset<Index, Rank>(row, p.extent, p.b.stride) + inner_offset<V>(inner, p.b.stride));
+  Y *to = pointer<Y>(p.y.data) + row_offset<Index, Rank>(row, p.extent, p.y.stride) + inner_offset<V>(inner, p.y.stride);
+  if constexpr (Accumulate)
+    load<V>(y, to);
+#pragma unroll
+  for (int i = 0; i < V; i++) {
+    const float value = Operation::apply(a[i], b[i]);
+    y[i] = Accumulate ? y[i] + value : value;
+  }
+  store<V>(to, y);
+}
+
+} // namespace reprise
+
+// ==== matmul.cuh uses convolution.cuh
 // Batched matrix products, for attention.
 //
 // Tiling: BM x BN of Y a block, the depth in steps of BK through a ring of
@@ -2162,6 +2175,7 @@ __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
 
 } // namespace reprise
 
+// ==== softmax.cuh uses activation.cuh
 // Softmax over the inner dimension, and its gradient.
 //
 // Tiling: one block of 128 threads a row; a thread takes every 128th group of V
@@ -2335,6 +2349,7 @@ __device__ __forceinline__ void softmax_gradient(const reprise_elementwise_argum
 
 } // namespace reprise
 
+// ==== matrix_norm.cuh uses softmax.cuh
 // Division of matrices by their Frobenius norm.
 //
 // Tiling: grid (parts, matrices), 128 threads a block; a block has a span of a
@@ -2390,6 +2405,7 @@ __device__ __forceinline__ void matrix_normalize(const reprise_matrix_norm_argum
 
 } // namespace reprise
 
+// ==== precision
 using namespace reprise;
 
 #if defined(REPRISE_FP32)
@@ -2422,6 +2438,7 @@ using index_t = uint32_t;
 #define REPRISE_JOIN(name) REPRISE_WIDTH(name)
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
+// ==== kernels of combination.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_detect_2f79280b_optimizer_combination_1_0x3f800000u_0x00000000u_0x00000000u_y_n_n_n_1_8_e_e_e_s_s)(const __grid_constant__ reprise_combination_arguments p) {
   wait_for_launch_before();
   combination<1, 0x3f800000u, 0x00000000u, 0x00000000u, true, false, false, false, index_t, 1, 8, element, element, element, float, float>(p);
@@ -2542,6 +2559,7 @@ extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_detect_2f
   combination<3, 0x40d93924u, 0x3f800000u, 0x3f800000u, true, true, true, false, index_t, 1, 8, element, element, element, element, element>(p);
 }
 
+// ==== kernels of elementwise.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_detect_2f79280b_optimizer_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
   wait_for_launch_before();
   elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
@@ -2572,6 +2590,7 @@ extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_detect_2f
   elementwise<scale_operation<0xc098cccdu>, false, index_t, 1, 8, element, element, float>(p);
 }
 
+// ==== kernels of matmul.cuh
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_detect_2f79280b_optimizer_matmul_e_32_64_n_n_y_checked_copies_checked_copies_checked_copies_n_y_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
   wait_for_launch_before();
   matmul<element, tf32, index_t, 32, 64, false, false, true, checked_copies, checked_copies, checked_copies, false, true, 0x3f800000u, element, element, element>(p);
@@ -2767,6 +2786,7 @@ extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_detect_2f
   matmul<element, tf32, index_t, 64, 32, true, true, true, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
+// ==== kernels of matrix_norm.cuh
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_detect_2f79280b_optimizer_matrix_norm_partial_4096_e)(const __grid_constant__ reprise_matrix_norm_arguments p) {
   wait_for_launch_before();
   matrix_norm_partial<4096, index_t, element>(p);

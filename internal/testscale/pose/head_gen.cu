@@ -5,6 +5,7 @@
 // Compile once for each precision, with one of REPRISE_FP32, REPRISE_TF32,
 // REPRISE_FP16 and REPRISE_BF16, and with REPRISE_WIDE for 64-bit indices.
 
+// ==== arguments.h
 // Launch arguments, one structure for each family of kernels. The same text is
 // compiled by the C compiler into the wrapper and by the CUDA compiler into the
 // kernels, so the two cannot disagree about a layout.
@@ -146,6 +147,7 @@ struct reprise_images_arguments {
   int32_t batch, height, width;
 };
 
+// ==== cudalite.h
 // The spelling of CUDA C for compilers that come without a CUDA toolkit.
 //
 // clang compiles device code to PTX by itself, but the keywords and built-in
@@ -170,6 +172,7 @@ struct dim3 {
 #include <__clang_cuda_builtin_vars.h>
 #endif
 
+// ==== mma.cuh uses arguments.h, cudalite.h
 // Everything that plain C++ cannot say: tensor-core products, matrix loads,
 // asynchronous copies, shuffles and special functions. All inline PTX of the
 // project is in this file, so that another implementation of these functions
@@ -359,6 +362,7 @@ __device__ __forceinline__ uint32_t multiply_high(uint32_t a, uint32_t b) { retu
 
 } // namespace reprise
 
+// ==== types.cuh uses mma.cuh
 // Storage types, their conversions, and loads and stores of several elements
 // at once. All arithmetic is in FP32; only memory holds 16-bit numbers.
 
@@ -529,6 +533,7 @@ __device__ __forceinline__ Index pixel_offset(const reprise_map &m, Index n, Ind
 
 } // namespace reprise
 
+// ==== activation.cuh uses types.cuh
 // Activation functions and their derivatives, in FP32.
 
 namespace reprise {
@@ -628,6 +633,7 @@ __device__ __forceinline__ float activate_derivative(float x) {
 
 } // namespace reprise
 
+// ==== normalize.cuh uses activation.cuh
 // Batch normalisation as an element-by-element pass: forward with activation
 // and residual, and the gradient once its two sums are known.
 //
@@ -800,6 +806,7 @@ __device__ __forceinline__ void normalize_gradient(const reprise_channel_argumen
 
 } // namespace reprise
 
+// ==== reduce.cuh uses types.cuh
 // Sums and moments over all pixels, channel by channel, in a fixed order.
 //
 // Pass 1 gives each block a contiguous span of rows (pixels) and a set of
@@ -947,6 +954,7 @@ __device__ __forceinline__ void channel_sum_finish(const reprise_channel_argumen
 
 } // namespace reprise
 
+// ==== sums.cuh uses normalize.cuh, reduce.cuh
 // Sums over the pixels of a convolution's result, channel by channel, taken
 // while the result is written: batch statistics in a forward pass, and in a
 // backward pass the two sums of the batch norm whose gradient the result is.
@@ -1198,6 +1206,7 @@ struct tile_parts {
 
 } // namespace reprise
 
+// ==== tile.cuh uses types.cuh
 // The product of two tiles in shared memory, accumulated in registers: the
 // inner part of convolutions, their gradients and matrix products.
 //
@@ -1465,425 +1474,7 @@ __device__ __forceinline__ void store_two(Y *to, Index step, int valid, float v0
 
 } // namespace reprise
 
-// Depthwise convolution of stride 1, one filter a channel, and its input
-// gradient, which is the same with filters turned by half a turn.
-//
-// Tiling: a block makes Strip rows and 256/Lanes columns of Lanes*V channels. The
-// source comes with its halo, by asynchronous copies, as [row][column][channel];
-// what lies outside the map is zero. A thread walks down a column with V
-// channels, its filters in registers, so that each row is read from shared memory
-// once for all outputs that it meets. A block goes on to the tile that lies a
-// grid further, and may sum what it writes (see sums.cuh).
-//
-// Where maps are padded, the last group of V channels reaches beyond C: zeros are
-// written there, and the sums go nowhere.
-// Grid: (tiles or fewer, sets of Lanes*V channels). Block: 256 threads.
-
-namespace reprise {
-
-constexpr int depthwise_threads = 256;
-
-// The filters of a thread's channels, by way of shared memory, which turns
-// [channel][tap] around; Flip turns them by half a turn. All threads of a block
-// call it.
-template <int C, int Taps, int V, int Lanes, bool Flip>
-__device__ __forceinline__ void load_filters(float (&to)[Taps][V], uint64_t weight) {
-  constexpr int width = Lanes * V;
-  alignas(16) __shared__ float filters[Taps * width];
-  const int first = blockIdx.y * width;
-  for (int i = threadIdx.x; i < Taps * width; i += depthwise_threads) {
-    const int channel = first + i % width, tap = i / width;
-    filters[i] = channel < C ? pointer<const float>(weight)[channel * Taps + (Flip ? Taps - 1 - tap : tap)] : 0x0p+0f;
-  }
-  __syncthreads();
-#pragma unroll
-  for (int tap = 0; tap < Taps; tap++)
-    load<V>(to[tap], filters + tap * width + threadIdx.x % Lanes * V);
-}
-
-// Where a tile of Rows x Columns pixels lies.
-template <class Index, int Rows, int Columns>
-struct tile_position {
-  using index = Index;
-  Index n;
-  int y, x;
-
-  static __device__ __forceinline__ Index count(int batch, int height, int width) {
-    return Index(batch) * Index(ceiling(height, Rows)) * Index(ceiling(width, Columns));
-  }
-
-  __device__ __forceinline__ tile_position(Index tile, int height, int width) {
-    const Index across = Index(ceiling(width, Columns)), down = Index(ceiling(height, Rows)), rest = tile / across;
-    n = rest / down;
-    y = int(rest - n * down) * Rows;
-    x = int(tile - rest * across) * Columns;
-  }
-};
-
-// Starts the copies of Rows x Columns pixels of the block's channels, the first at
-// (y, x) of image n.
-template <int C, int Rows, int Columns, int Width, bool Vector, class T, class Index>
-__device__ __forceinline__ void bring_pixels(T *to, const reprise_map &m, Index n, int y, int x, int height, int width) {
-  constexpr int across = Width / chunk<T>, chunks = Rows * Columns * across;
-  static_assert(Width % chunk<T> == 0 && depthwise_threads % across == 0, "a thread keeps its channels");
-  const int column = threadIdx.x % across * chunk<T>, channel = blockIdx.y * Width + column;
-  const int valid = C % chunk<T> == 0 ? chunk<T> : smaller(C - channel, chunk<T>);
-  const T *from = pointer<const T>(m.data) + (channel < C ? n * Index(m.image) + Index(channel) * Index(Vector ? 1 : m.channel) : 0);
-#pragma unroll
-  for (int first = 0; first < chunks; first += depthwise_threads) {
-    const int pixel = (first + int(threadIdx.x)) / across, sy = y + pixel / Columns, sx = x + pixel % Columns;
-    if (first + depthwise_threads > chunks && pixel >= Rows * Columns)
-      break;
-    const bool inside = channel < C && unsigned(sy) < unsigned(height) && unsigned(sx) < unsigned(width);
-    const Index offset = inside ? Index(sy) * Index(m.row) + Index(sx) * Index(m.column) : 0;
-    bring<Vector>(to + pixel * Width + column, from + offset, inside ? valid : 0, Index(m.channel));
-  }
-}
-
-// The column of a map that a thread writes, or reads beside its tile: V channels
-// of the first `rows` rows.
-template <int V, class T>
-struct map_column {
-  T *first;
-  int64_t row;
-
-  __device__ __forceinline__ map_column() {}
-  template <class Position>
-  __device__ __forceinline__ map_column(const reprise_map &m, const Position &at, int column, int channel) : row(m.row) {
-    using index = typename Position::index;
-    first = pointer<T>(m.data) + (pixel_offset(m, at.n, index(at.y), index(at.x + column)) + index(channel) * index(V > 1 ? 1 : m.channel));
-  }
-
-  template <int Rows>
-  __device__ __forceinline__ void fetch_rows(group<T, V> (&to)[Rows], int rows) const {
-    const T *from = first;
-#pragma unroll
-    for (int r = 0; r < Rows; r++, from += row)
-      if (r < rows)
-        to[r] = fetch<V>(from);
-  }
-};
-
-// What a thread writes of one tile.
-template <int V, int Strip, bool Accumulate, class Y, class Sums>
-struct depthwise_result {
-  using below = typename Sums::below;
-  map_column<V, Y> column;
-  int rows; // that exist
-  group<Y, V> before[Strip];
-  group<below, V> under[Strip];
-
-  // Starts the loads of what the result is added to and of the map below.
-  template <class Position>
-  __device__ __forceinline__ depthwise_result(const reprise_convolution_arguments &p, const Position &at, int x, int channel, bool exists) : column(p.output, at, x, channel) {
-    rows = exists && at.x + x < p.output_width ? smaller(Strip, p.output_height - at.y) : 0;
-    if constexpr (Accumulate)
-      column.fetch_rows(before, rows);
-    if constexpr (Sums::reads_below)
-      map_column<V, below>(p.below, at, x, channel).fetch_rows(under, rows);
-  }
-
-  // Writes row s and sums it on the way. Rows come in order.
-  __device__ __forceinline__ void write(int s, float (&sum)[V], Sums &total, const typename Sums::coefficients &coefficients) {
-    if (s >= rows)
-      return;
-    if constexpr (Accumulate) {
-      float old[V];
-      widen<V>(old, before[s]);
-#pragma unroll
-      for (int i = 0; i < V; i++)
-        sum[i] += old[i];
-    }
-    const group<Y, V> rounded = narrow<Y>(sum);
-    *reinterpret_cast<group<Y, V> *>(column.first) = rounded;
-    column.first += column.row;
-    widen<V>(sum, rounded);
-    if (s == 0)
-      total.take(sum, under[s], coefficients);
-    else
-      total.follow(sum, under[s], coefficients);
-  }
-};
-
-// The block's row of partial results of the sums that it took. parts is shared
-// memory for as many parts as the block has channels times threads a channel.
-template <int C, int V, int Lanes, class Sums>
-__device__ __forceinline__ void store_sums(typename Sums::part *parts, uint64_t partial, const Sums &total) {
-  using part = typename Sums::part;
-  constexpr int width = Lanes * V, row_lanes = depthwise_threads / Lanes;
-#pragma unroll
-  for (int i = 0; i < V; i++)
-    parts[threadIdx.x / Lanes * width + threadIdx.x % Lanes * V + i] = total.result(i);
-  __syncthreads();
-  const int c = threadIdx.x, channel = blockIdx.y * width + c;
-  if (c < width && channel < C)
-    pointer<part>(partial)[int64_t(blockIdx.x) * C + channel] = merge_column<row_lanes, width>(parts + c);
-}
-
-// The results of one column of a tile: from is its first pixel, at the top left of
-// the window of the first result.
-template <int Kernel, int V, int Strip, int Columns, int Width, class X, class Result, class Sums>
-__device__ __forceinline__ void walk_down(const X *from, const float (&filter)[Kernel * Kernel][V], const float (&bias)[V], Result &result, Sums &total, const typename Sums::coefficients &coefficients) {
-  float sum[Strip][V];
-#pragma unroll
-  for (int r = 0; r < Strip + Kernel - 1; r++) {
-    if (r < Strip)
-#pragma unroll
-      for (int i = 0; i < V; i++)
-        sum[r][i] = bias[i];
-#pragma unroll
-    for (int kx = 0; kx < Kernel; kx++) {
-      float v[V];
-      load<V>(v, from + (r * Columns + kx) * Width);
-#pragma unroll
-      for (int ky = 0; ky < Kernel; ky++) {
-        const int s = r - ky;
-        if (s >= 0 && s < Strip)
-#pragma unroll
-          for (int i = 0; i < V; i++)
-            sum[s][i] = fused_multiply_add(v[i], filter[ky * Kernel + kx][i], sum[s][i]);
-      }
-    }
-    if (r >= Kernel - 1)
-      result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
-  }
-}
-
-template <class Index, int C, int Kernel, int V, int Lanes, int Strip, bool Vector, bool Flip, bool HasBias, bool Accumulate, class X, class Y, class Sums>
-__device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p) {
-  using sums = typename Sums::template of<C, V, Y>;
-  using position = tile_position<Index, Strip, depthwise_threads / Lanes>;
-  constexpr int width = Lanes * V, taps = Kernel * Kernel, padding = (Kernel - 1) / 2;
-  constexpr int rows = Strip + Kernel - 1, columns = depthwise_threads / Lanes + Kernel - 1;
-  constexpr int tile_bytes = rows * columns * width * int(sizeof(X)), part_bytes = depthwise_threads * V * int(sizeof(typename sums::part));
-  alignas(16) __shared__ char memory[sums::wanted && part_bytes > tile_bytes ? part_bytes : tile_bytes];
-  X *const tile = reinterpret_cast<X *>(memory);
-  const int lane = threadIdx.x % Lanes * V, column = threadIdx.x / Lanes, channel = blockIdx.y * width + lane;
-  const Index tiles = position::count(p.batch, p.output_height, p.output_width);
-  float filter[taps][V], bias[V] = {};
-  if constexpr (HasBias)
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      bias[i] = channel + i < C ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
-  sums total;
-  sums::start(p);
-  const typename sums::coefficients coefficients(p, channel < C ? channel : 0);
-  for (Index t = blockIdx.x; t < tiles; t += gridDim.x) {
-    const position at(t, p.output_height, p.output_width);
-    bring_pixels<C, rows, columns, width, Vector>(tile, p.input, at.n, at.y - padding, at.x - padding, p.input_height, p.input_width);
-    copy_commit();
-    depthwise_result<V, Strip, Accumulate, Y, sums> result(p, at, column, channel, channel < C);
-    if (t == blockIdx.x) // behind the first copies
-      load_filters<C, taps, V, Lanes, Flip>(filter, p.weight);
-    copy_wait<0>();
-    __syncthreads();
-    walk_down<Kernel, V, Strip, columns, width>(static_cast<const X *>(tile + column * width + lane), filter, bias, result, total, coefficients);
-    __syncthreads(); // the tile has been read
-  }
-  if constexpr (sums::wanted)
-    store_sums<C, V, Lanes>(reinterpret_cast<typename sums::part *>(memory), p.partial, total);
-}
-
-} // namespace reprise
-
-// Both gradients of a depthwise convolution of stride 1 from one reading of dY
-// and X.
-//
-// Tiling: that of the input gradient (see depthwise.cuh), with the tile of X
-// beside the tile of dY. The pixels of dY that make a pixel of dX are those that
-// meet the same pixel of X in the weight gradient, so a thread multiplies each
-// with the filter and with X. At the end the threads of a channel add their sums
-// for the filter in order. Partial sums lie as [block][tap][C], which
-// weight_gradient_reduce adds.
-// Grid: (tiles or fewer, sets of Lanes*V channels). Block: 256 threads.
-
-namespace reprise {
-
-// The block's row of partial sums for the filters, one row of taps at a time.
-// parts is shared memory for Kernel * V floats a thread.
-template <int C, int Kernel, int V, int Lanes>
-__device__ __forceinline__ void store_filters(float *parts, uint64_t partial, const float (&gradient)[Kernel * Kernel][V]) {
-  constexpr int width = Lanes * V, row_lanes = depthwise_threads / Lanes;
-  float *to = pointer<float>(partial) + int64_t(blockIdx.x) * Kernel * Kernel * C;
-#pragma unroll
-  for (int ky = 0; ky < Kernel; ky++) {
-#pragma unroll
-    for (int kx = 0; kx < Kernel; kx++)
-      store<V>(parts + (threadIdx.x / Lanes * Kernel + kx) * width + threadIdx.x % Lanes * V, gradient[ky * Kernel + kx]);
-    __syncthreads();
-#pragma unroll 1
-    for (int i = threadIdx.x; i < Kernel * width; i += depthwise_threads) {
-      const int channel = blockIdx.y * width + i % width;
-      float sum = parts[i];
-#pragma unroll
-      for (int r = 1; r < row_lanes; r++)
-        sum += parts[r * Kernel * width + i];
-      if (channel < C)
-        to[(ky * Kernel + i / width) * C + channel] = sum;
-    }
-    __syncthreads(); // the parts have been read
-  }
-}
-
-// Both gradients of one column of a tile: dy is the first pixel of the window of
-// its first pixel, which is at x.
-template <int Kernel, int V, int Strip, int Columns, int Across, int Width, class DY, class X, class Result, class Sums>
-__device__ __forceinline__ void walk_down(const DY *dy, const X *x, const float (&filter)[Kernel * Kernel][V], float (&gradient)[Kernel * Kernel][V], Result &result, Sums &total, const typename Sums::coefficients &coefficients) {
-  float sum[Strip][V] = {}, at[Strip][V];
-#pragma unroll
-  for (int r = 0; r < Strip + Kernel - 1; r++) {
-    if (r < Strip)
-      load<V>(at[r], x + r * Across * Width);
-#pragma unroll
-    for (int c = 0; c < Kernel; c++) {
-      float v[V];
-      load<V>(v, dy + (r * Columns + c) * Width);
-#pragma unroll
-      for (int ky = 0; ky < Kernel; ky++) {
-        const int s = r - (Kernel - 1) + ky; // the pixel that meets this row with tap row ky
-        if (s < 0 || s >= Strip)
-          continue;
-        const int tap = ky * Kernel + Kernel - 1 - c;
-#pragma unroll
-        for (int i = 0; i < V; i++) {
-          sum[s][i] = fused_multiply_add(v[i], filter[tap][i], sum[s][i]);
-          gradient[tap][i] = fused_multiply_add(v[i], at[s][i], gradient[tap][i]);
-        }
-      }
-    }
-    if (r >= Kernel - 1)
-      result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
-  }
-}
-
-template <class Index, int C, int Kernel, int V, int Lanes, int Strip, bool Vector, bool Accumulate, class DY, class DX, class X, class Sums>
-__device__ __forceinline__ void depthwise_gradients(const reprise_depthwise_gradients_arguments &p) {
-  using sums = typename Sums::template of<C, V, DX>;
-  using position = tile_position<Index, Strip, depthwise_threads / Lanes>;
-  constexpr int width = Lanes * V, taps = Kernel * Kernel, padding = (Kernel - 1) / 2, across = depthwise_threads / Lanes;
-  constexpr int rows = Strip + Kernel - 1, columns = across + Kernel - 1;
-  alignas(16) __shared__ DY tile_dy[rows * columns * width];
-  alignas(16) __shared__ X tile_x[Strip * across * width];
-  static_assert(sizeof(tile_dy) >= depthwise_threads * V * (Kernel > 2 ? Kernel : 2) * sizeof(float), "parts take the place of dY");
-  const int lane = threadIdx.x % Lanes * V, column = threadIdx.x / Lanes, channel = blockIdx.y * width + lane;
-  const Index tiles = position::count(p.dx.batch, p.dx.output_height, p.dx.output_width);
-  float filter[taps][V], gradient[taps][V] = {};
-  sums total;
-  const typename sums::coefficients coefficients(p.dx, channel < C ? channel : 0);
-  for (Index t = blockIdx.x; t < tiles; t += gridDim.x) {
-    const position at(t, p.dx.output_height, p.dx.output_width);
-    bring_pixels<C, rows, columns, width, Vector>(tile_dy, p.dx.input, at.n, at.y - padding, at.x - padding, p.dx.input_height, p.dx.input_width);
-    bring_pixels<C, Strip, across, width, Vector>(tile_x, p.x, at.n, at.y, at.x, p.dx.output_height, p.dx.output_width);
-    copy_commit();
-    depthwise_result<V, Strip, Accumulate, DX, sums> result(p.dx, at, column, channel, channel < C);
-    if (t == blockIdx.x) // behind the first copies
-      load_filters<C, taps, V, Lanes, false>(filter, p.dx.weight);
-    copy_wait<0>();
-    __syncthreads();
-    const DY *const from = tile_dy + column * width + lane;
-    const X *const centre = tile_x + column * width + lane;
-    walk_down<Kernel, V, Strip, columns, across, width>(from, centre, filter, gradient, result, total, coefficients);
-    __syncthreads(); // the tiles have been read
-  }
-  store_filters<C, Kernel, V, Lanes>(reinterpret_cast<float *>(tile_dy), p.weight_partial, gradient);
-  if constexpr (sums::wanted)
-    store_sums<C, V, Lanes>(reinterpret_cast<typename sums::part *>(tile_dy), p.dx.partial, total);
-}
-
-} // namespace reprise
-
-// Element-by-element kernels.
-//
-// Tiling: one thread for V neighbours along the inner dimension; neighbours in
-// a warp are neighbours in memory. 256 threads a block, no shared memory.
-
-namespace reprise {
-
-// T: what the result is stored as.
-template <int A, uint32_t Slope, class T>
-struct activate_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return activate<A, Slope, T>(x); }
-};
-
-template <int A, uint32_t Slope, class T>
-struct activate_gradient_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float dy, float x) { return dy * activate_derivative<A, Slope, T>(x); }
-};
-
-struct add_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float a, float b) { return a + b; }
-};
-
-struct multiply_operation {
-  static constexpr int inputs = 2;
-  static __device__ __forceinline__ float apply(float a, float b) { return a * b; }
-};
-
-template <uint32_t Factor>
-struct scale_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return x * float_from_bits(Factor); }
-};
-
-struct copy_operation {
-  static constexpr int inputs = 1;
-  static __device__ __forceinline__ float apply(float x, float) { return x; }
-};
-
-template <uint32_t Value>
-struct fill_operation {
-  static constexpr int inputs = 0;
-  static __device__ __forceinline__ float apply(float, float) { return float_from_bits(Value); }
-};
-
-template <class Operation, bool Accumulate, class Index, int Rank, int V, class Y, class A, class B>
-__device__ __forceinline__ void elementwise(const reprise_elementwise_arguments &p) {
-  const Index chunks = Index(p.extent[3]) / V;
-  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
-  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (item >= rows * chunks)
-    return;
-  const Index row = item / chunks, inner = item % chunks * V;
-  float a[V] = {}, b[V] = {}, y[V];
-  if constexpr (Operation::inputs > 0)
-    load<V>(a, pointer<const A>(p.a.data) + row_offset<Index, Rank>(row, p.extent, p.a.stride) + inner_offset<V>(inner, p.a.stride));
-  if constexpr (Operation::inputs > 1)
-    load<V>(b, pointer<const B>(p.b.data) + row_offset<Index, Rank>(row, p.extent, p.b.stride) + inner_offset<V>(inner, p.b.stride));
-  Y *to = pointer<Y>(p.y.data) + row_offset<Index, Rank>(row, p.extent, p.y.stride) + inner_offset<V>(inner, p.y.stride);
-  if constexpr (Accumulate)
-    load<V>(y, to);
-#pragma unroll
-  for (int i = 0; i < V; i++) {
-    const float value = Operation::apply(a[i], b[i]);
-    y[i] = Accumulate ? y[i] + value : value;
-  }
-  store<V>(to, y);
-}
-
-} // namespace reprise
-
-// Weights as the tile kernels read them: rounded to the storage type, taps
-// outermost, [tap][group][Cout][Cin padded to 16 with zeros]. All layers of a
-// stage in one launch, before the first of them. blockIdx.y selects the layer.
-
-namespace reprise {
-
-template <class T>
-__device__ __forceinline__ void pack_weights(const reprise_pack_arguments &p) {
-  const reprise_pack_entry &e = p.entry[blockIdx.y];
-  const int total = e.taps * e.outputs * e.padded, step = gridDim.x * blockDim.x;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
-    const int input = i % e.padded, output = i / e.padded % e.outputs, tap = i / e.padded / e.outputs;
-    const float value = input < e.inputs ? pointer<const float>(e.source)[(output * e.inputs + input) * e.taps + tap] : 0x0p+0f;
-    pointer<T>(e.target)[i] = storage<T>::round(value);
-  }
-}
-
-} // namespace reprise
-
+// ==== convolution.cuh uses sums.cuh, tile.cuh
 // Convolution and its input gradient as an implicit matrix product on tiles.
 //
 // GEMM view: rows are pixels of the result, counted over the whole batch, so
@@ -2266,6 +1857,410 @@ __device__ __forceinline__ void convolution_of_all_classes(const reprise_convolu
 
 } // namespace reprise
 
+// ==== depthwise.cuh uses sums.cuh, tile.cuh
+// Depthwise convolution of stride 1, one filter a channel, and its input
+// gradient, which is the same with filters turned by half a turn.
+//
+// Tiling: a block makes Strip rows and 256/Lanes columns of Lanes*V channels. The
+// source comes with its halo, by asynchronous copies, as [row][column][channel];
+// what lies outside the map is zero. A thread walks down a column with V
+// channels, its filters in registers, so that each row is read from shared memory
+// once for all outputs that it meets. A block goes on to the tile that lies a
+// grid further, and may sum what it writes (see sums.cuh).
+//
+// Where maps are padded, the last group of V channels reaches beyond C: zeros are
+// written there, and the sums go nowhere.
+// Grid: (tiles or fewer, sets of Lanes*V channels). Block: 256 threads.
+
+namespace reprise {
+
+constexpr int depthwise_threads = 256;
+
+// The filters of a thread's channels, by way of shared memory, which turns
+// [channel][tap] around; Flip turns them by half a turn. All threads of a block
+// call it.
+template <int C, int Taps, int V, int Lanes, bool Flip>
+__device__ __forceinline__ void load_filters(float (&to)[Taps][V], uint64_t weight) {
+  constexpr int width = Lanes * V;
+  alignas(16) __shared__ float filters[Taps * width];
+  const int first = blockIdx.y * width;
+  for (int i = threadIdx.x; i < Taps * width; i += depthwise_threads) {
+    const int channel = first + i % width, tap = i / width;
+    filters[i] = channel < C ? pointer<const float>(weight)[channel * Taps + (Flip ? Taps - 1 - tap : tap)] : 0x0p+0f;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int tap = 0; tap < Taps; tap++)
+    load<V>(to[tap], filters + tap * width + threadIdx.x % Lanes * V);
+}
+
+// Where a tile of Rows x Columns pixels lies.
+template <class Index, int Rows, int Columns>
+struct tile_position {
+  using index = Index;
+  Index n;
+  int y, x;
+
+  static __device__ __forceinline__ Index count(int batch, int height, int width) {
+    return Index(batch) * Index(ceiling(height, Rows)) * Index(ceiling(width, Columns));
+  }
+
+  __device__ __forceinline__ tile_position(Index tile, int height, int width) {
+    const Index across = Index(ceiling(width, Columns)), down = Index(ceiling(height, Rows)), rest = tile / across;
+    n = rest / down;
+    y = int(rest - n * down) * Rows;
+    x = int(tile - rest * across) * Columns;
+  }
+};
+
+// Starts the copies of Rows x Columns pixels of the block's channels, the first at
+// (y, x) of image n.
+template <int C, int Rows, int Columns, int Width, bool Vector, class T, class Index>
+__device__ __forceinline__ void bring_pixels(T *to, const reprise_map &m, Index n, int y, int x, int height, int width) {
+  constexpr int across = Width / chunk<T>, chunks = Rows * Columns * across;
+  static_assert(Width % chunk<T> == 0 && depthwise_threads % across == 0, "a thread keeps its channels");
+  const int column = threadIdx.x % across * chunk<T>, channel = blockIdx.y * Width + column;
+  const int valid = C % chunk<T> == 0 ? chunk<T> : smaller(C - channel, chunk<T>);
+  const T *from = pointer<const T>(m.data) + (channel < C ? n * Index(m.image) + Index(channel) * Index(Vector ? 1 : m.channel) : 0);
+#pragma unroll
+  for (int first = 0; first < chunks; first += depthwise_threads) {
+    const int pixel = (first + int(threadIdx.x)) / across, sy = y + pixel / Columns, sx = x + pixel % Columns;
+    if (first + depthwise_threads > chunks && pixel >= Rows * Columns)
+      break;
+    const bool inside = channel < C && unsigned(sy) < unsigned(height) && unsigned(sx) < unsigned(width);
+    const Index offset = inside ? Index(sy) * Index(m.row) + Index(sx) * Index(m.column) : 0;
+    bring<Vector>(to + pixel * Width + column, from + offset, inside ? valid : 0, Index(m.channel));
+  }
+}
+
+// The column of a map that a thread writes, or reads beside its tile: V channels
+// of the first `rows` rows.
+template <int V, class T>
+struct map_column {
+  T *first;
+  int64_t row;
+
+  __device__ __forceinline__ map_column() {}
+  template <class Position>
+  __device__ __forceinline__ map_column(const reprise_map &m, const Position &at, int column, int channel) : row(m.row) {
+    using index = typename Position::index;
+    first = pointer<T>(m.data) + (pixel_offset(m, at.n, index(at.y), index(at.x + column)) + index(channel) * index(V > 1 ? 1 : m.channel));
+  }
+
+  template <int Rows>
+  __device__ __forceinline__ void fetch_rows(group<T, V> (&to)[Rows], int rows) const {
+    const T *from = first;
+#pragma unroll
+    for (int r = 0; r < Rows; r++, from += row)
+      if (r < rows)
+        to[r] = fetch<V>(from);
+  }
+};
+
+// What a thread writes of one tile.
+template <int V, int Strip, bool Accumulate, class Y, class Sums>
+struct depthwise_result {
+  using below = typename Sums::below;
+  map_column<V, Y> column;
+  int rows; // that exist
+  group<Y, V> before[Strip];
+  group<below, V> under[Strip];
+
+  // Starts the loads of what the result is added to and of the map below.
+  template <class Position>
+  __device__ __forceinline__ depthwise_result(const reprise_convolution_arguments &p, const Position &at, int x, int channel, bool exists) : column(p.output, at, x, channel) {
+    rows = exists && at.x + x < p.output_width ? smaller(Strip, p.output_height - at.y) : 0;
+    if constexpr (Accumulate)
+      column.fetch_rows(before, rows);
+    if constexpr (Sums::reads_below)
+      map_column<V, below>(p.below, at, x, channel).fetch_rows(under, rows);
+  }
+
+  // Writes row s and sums it on the way. Rows come in order.
+  __device__ __forceinline__ void write(int s, float (&sum)[V], Sums &total, const typename Sums::coefficients &coefficients) {
+    if (s >= rows)
+      return;
+    if constexpr (Accumulate) {
+      float old[V];
+      widen<V>(old, before[s]);
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        sum[i] += old[i];
+    }
+    const group<Y, V> rounded = narrow<Y>(sum);
+    *reinterpret_cast<group<Y, V> *>(column.first) = rounded;
+    column.first += column.row;
+    widen<V>(sum, rounded);
+    if (s == 0)
+      total.take(sum, under[s], coefficients);
+    else
+      total.follow(sum, under[s], coefficients);
+  }
+};
+
+// The block's row of partial results of the sums that it took. parts is shared
+// memory for as many parts as the block has channels times threads a channel.
+template <int C, int V, int Lanes, class Sums>
+__device__ __forceinline__ void store_sums(typename Sums::part *parts, uint64_t partial, const Sums &total) {
+  using part = typename Sums::part;
+  constexpr int width = Lanes * V, row_lanes = depthwise_threads / Lanes;
+#pragma unroll
+  for (int i = 0; i < V; i++)
+    parts[threadIdx.x / Lanes * width + threadIdx.x % Lanes * V + i] = total.result(i);
+  __syncthreads();
+  const int c = threadIdx.x, channel = blockIdx.y * width + c;
+  if (c < width && channel < C)
+    pointer<part>(partial)[int64_t(blockIdx.x) * C + channel] = merge_column<row_lanes, width>(parts + c);
+}
+
+// The results of one column of a tile: from is its first pixel, at the top left of
+// the window of the first result.
+template <int Kernel, int V, int Strip, int Columns, int Width, class X, class Result, class Sums>
+__device__ __forceinline__ void walk_down(const X *from, const float (&filter)[Kernel * Kernel][V], const float (&bias)[V], Result &result, Sums &total, const typename Sums::coefficients &coefficients) {
+  float sum[Strip][V];
+#pragma unroll
+  for (int r = 0; r < Strip + Kernel - 1; r++) {
+    if (r < Strip)
+#pragma unroll
+      for (int i = 0; i < V; i++)
+        sum[r][i] = bias[i];
+#pragma unroll
+    for (int kx = 0; kx < Kernel; kx++) {
+      float v[V];
+      load<V>(v, from + (r * Columns + kx) * Width);
+#pragma unroll
+      for (int ky = 0; ky < Kernel; ky++) {
+        const int s = r - ky;
+        if (s >= 0 && s < Strip)
+#pragma unroll
+          for (int i = 0; i < V; i++)
+            sum[s][i] = fused_multiply_add(v[i], filter[ky * Kernel + kx][i], sum[s][i]);
+      }
+    }
+    if (r >= Kernel - 1)
+      result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
+  }
+}
+
+template <class Index, int C, int Kernel, int V, int Lanes, int Strip, bool Vector, bool Flip, bool HasBias, bool Accumulate, class X, class Y, class Sums>
+__device__ __forceinline__ void depthwise(const reprise_convolution_arguments &p) {
+  using sums = typename Sums::template of<C, V, Y>;
+  using position = tile_position<Index, Strip, depthwise_threads / Lanes>;
+  constexpr int width = Lanes * V, taps = Kernel * Kernel, padding = (Kernel - 1) / 2;
+  constexpr int rows = Strip + Kernel - 1, columns = depthwise_threads / Lanes + Kernel - 1;
+  constexpr int tile_bytes = rows * columns * width * int(sizeof(X)), part_bytes = depthwise_threads * V * int(sizeof(typename sums::part));
+  alignas(16) __shared__ char memory[sums::wanted && part_bytes > tile_bytes ? part_bytes : tile_bytes];
+  X *const tile = reinterpret_cast<X *>(memory);
+  const int lane = threadIdx.x % Lanes * V, column = threadIdx.x / Lanes, channel = blockIdx.y * width + lane;
+  const Index tiles = position::count(p.batch, p.output_height, p.output_width);
+  float filter[taps][V], bias[V] = {};
+  if constexpr (HasBias)
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      bias[i] = channel + i < C ? pointer<const float>(p.bias)[channel + i] : 0x0p+0f;
+  sums total;
+  sums::start(p);
+  const typename sums::coefficients coefficients(p, channel < C ? channel : 0);
+  for (Index t = blockIdx.x; t < tiles; t += gridDim.x) {
+    const position at(t, p.output_height, p.output_width);
+    bring_pixels<C, rows, columns, width, Vector>(tile, p.input, at.n, at.y - padding, at.x - padding, p.input_height, p.input_width);
+    copy_commit();
+    depthwise_result<V, Strip, Accumulate, Y, sums> result(p, at, column, channel, channel < C);
+    if (t == blockIdx.x) // behind the first copies
+      load_filters<C, taps, V, Lanes, Flip>(filter, p.weight);
+    copy_wait<0>();
+    __syncthreads();
+    walk_down<Kernel, V, Strip, columns, width>(static_cast<const X *>(tile + column * width + lane), filter, bias, result, total, coefficients);
+    __syncthreads(); // the tile has been read
+  }
+  if constexpr (sums::wanted)
+    store_sums<C, V, Lanes>(reinterpret_cast<typename sums::part *>(memory), p.partial, total);
+}
+
+} // namespace reprise
+
+// ==== depthwise_gradients.cuh uses depthwise.cuh
+// Both gradients of a depthwise convolution of stride 1 from one reading of dY
+// and X.
+//
+// Tiling: that of the input gradient (see depthwise.cuh), with the tile of X
+// beside the tile of dY. The pixels of dY that make a pixel of dX are those that
+// meet the same pixel of X in the weight gradient, so a thread multiplies each
+// with the filter and with X. At the end the threads of a channel add their sums
+// for the filter in order. Partial sums lie as [block][tap][C], which
+// weight_gradient_reduce adds.
+// Grid: (tiles or fewer, sets of Lanes*V channels). Block: 256 threads.
+
+namespace reprise {
+
+// The block's row of partial sums for the filters, one row of taps at a time.
+// parts is shared memory for Kernel * V floats a thread.
+template <int C, int Kernel, int V, int Lanes>
+__device__ __forceinline__ void store_filters(float *parts, uint64_t partial, const float (&gradient)[Kernel * Kernel][V]) {
+  constexpr int width = Lanes * V, row_lanes = depthwise_threads / Lanes;
+  float *to = pointer<float>(partial) + int64_t(blockIdx.x) * Kernel * Kernel * C;
+#pragma unroll
+  for (int ky = 0; ky < Kernel; ky++) {
+#pragma unroll
+    for (int kx = 0; kx < Kernel; kx++)
+      store<V>(parts + (threadIdx.x / Lanes * Kernel + kx) * width + threadIdx.x % Lanes * V, gradient[ky * Kernel + kx]);
+    __syncthreads();
+#pragma unroll 1
+    for (int i = threadIdx.x; i < Kernel * width; i += depthwise_threads) {
+      const int channel = blockIdx.y * width + i % width;
+      float sum = parts[i];
+#pragma unroll
+      for (int r = 1; r < row_lanes; r++)
+        sum += parts[r * Kernel * width + i];
+      if (channel < C)
+        to[(ky * Kernel + i / width) * C + channel] = sum;
+    }
+    __syncthreads(); // the parts have been read
+  }
+}
+
+// Both gradients of one column of a tile: dy is the first pixel of the window of
+// its first pixel, which is at x.
+template <int Kernel, int V, int Strip, int Columns, int Across, int Width, class DY, class X, class Result, class Sums>
+__device__ __forceinline__ void walk_down(const DY *dy, const X *x, const float (&filter)[Kernel * Kernel][V], float (&gradient)[Kernel * Kernel][V], Result &result, Sums &total, const typename Sums::coefficients &coefficients) {
+  float sum[Strip][V] = {}, at[Strip][V];
+#pragma unroll
+  for (int r = 0; r < Strip + Kernel - 1; r++) {
+    if (r < Strip)
+      load<V>(at[r], x + r * Across * Width);
+#pragma unroll
+    for (int c = 0; c < Kernel; c++) {
+      float v[V];
+      load<V>(v, dy + (r * Columns + c) * Width);
+#pragma unroll
+      for (int ky = 0; ky < Kernel; ky++) {
+        const int s = r - (Kernel - 1) + ky; // the pixel that meets this row with tap row ky
+        if (s < 0 || s >= Strip)
+          continue;
+        const int tap = ky * Kernel + Kernel - 1 - c;
+#pragma unroll
+        for (int i = 0; i < V; i++) {
+          sum[s][i] = fused_multiply_add(v[i], filter[tap][i], sum[s][i]);
+          gradient[tap][i] = fused_multiply_add(v[i], at[s][i], gradient[tap][i]);
+        }
+      }
+    }
+    if (r >= Kernel - 1)
+      result.write(r - Kernel + 1, sum[r - Kernel + 1], total, coefficients);
+  }
+}
+
+template <class Index, int C, int Kernel, int V, int Lanes, int Strip, bool Vector, bool Accumulate, class DY, class DX, class X, class Sums>
+__device__ __forceinline__ void depthwise_gradients(const reprise_depthwise_gradients_arguments &p) {
+  using sums = typename Sums::template of<C, V, DX>;
+  using position = tile_position<Index, Strip, depthwise_threads / Lanes>;
+  constexpr int width = Lanes * V, taps = Kernel * Kernel, padding = (Kernel - 1) / 2, across = depthwise_threads / Lanes;
+  constexpr int rows = Strip + Kernel - 1, columns = across + Kernel - 1;
+  alignas(16) __shared__ DY tile_dy[rows * columns * width];
+  alignas(16) __shared__ X tile_x[Strip * across * width];
+  static_assert(sizeof(tile_dy) >= depthwise_threads * V * (Kernel > 2 ? Kernel : 2) * sizeof(float), "parts take the place of dY");
+  const int lane = threadIdx.x % Lanes * V, column = threadIdx.x / Lanes, channel = blockIdx.y * width + lane;
+  const Index tiles = position::count(p.dx.batch, p.dx.output_height, p.dx.output_width);
+  float filter[taps][V], gradient[taps][V] = {};
+  sums total;
+  const typename sums::coefficients coefficients(p.dx, channel < C ? channel : 0);
+  for (Index t = blockIdx.x; t < tiles; t += gridDim.x) {
+    const position at(t, p.dx.output_height, p.dx.output_width);
+    bring_pixels<C, rows, columns, width, Vector>(tile_dy, p.dx.input, at.n, at.y - padding, at.x - padding, p.dx.input_height, p.dx.input_width);
+    bring_pixels<C, Strip, across, width, Vector>(tile_x, p.x, at.n, at.y, at.x, p.dx.output_height, p.dx.output_width);
+    copy_commit();
+    depthwise_result<V, Strip, Accumulate, DX, sums> result(p.dx, at, column, channel, channel < C);
+    if (t == blockIdx.x) // behind the first copies
+      load_filters<C, taps, V, Lanes, false>(filter, p.dx.weight);
+    copy_wait<0>();
+    __syncthreads();
+    const DY *const from = tile_dy + column * width + lane;
+    const X *const centre = tile_x + column * width + lane;
+    walk_down<Kernel, V, Strip, columns, across, width>(from, centre, filter, gradient, result, total, coefficients);
+    __syncthreads(); // the tiles have been read
+  }
+  store_filters<C, Kernel, V, Lanes>(reinterpret_cast<float *>(tile_dy), p.weight_partial, gradient);
+  if constexpr (sums::wanted)
+    store_sums<C, V, Lanes>(reinterpret_cast<typename sums::part *>(tile_dy), p.dx.partial, total);
+}
+
+} // namespace reprise
+
+// ==== elementwise.cuh uses activation.cuh
+// Element-by-element kernels.
+//
+// Tiling: one thread for V neighbours along the inner dimension; neighbours in
+// a warp are neighbours in memory. 256 threads a block, no shared memory.
+
+namespace reprise {
+
+// T: what the result is stored as.
+template <int A, uint32_t Slope, class T>
+struct activate_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return activate<A, Slope, T>(x); }
+};
+
+template <int A, uint32_t Slope, class T>
+struct activate_gradient_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float dy, float x) { return dy * activate_derivative<A, Slope, T>(x); }
+};
+
+struct add_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float a, float b) { return a + b; }
+};
+
+struct multiply_operation {
+  static constexpr int inputs = 2;
+  static __device__ __forceinline__ float apply(float a, float b) { return a * b; }
+};
+
+template <uint32_t Factor>
+struct scale_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return x * float_from_bits(Factor); }
+};
+
+struct copy_operation {
+  static constexpr int inputs = 1;
+  static __device__ __forceinline__ float apply(float x, float) { return x; }
+};
+
+template <uint32_t Value>
+struct fill_operation {
+  static constexpr int inputs = 0;
+  static __device__ __forceinline__ float apply(float, float) { return float_from_bits(Value); }
+};
+
+template <class Operation, bool Accumulate, class Index, int Rank, int V, class Y, class A, class B>
+__device__ __forceinline__ void elementwise(const reprise_elementwise_arguments &p) {
+  const Index chunks = Index(p.extent[3]) / V;
+  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
+  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (item >= rows * chunks)
+    return;
+  const Index row = item / chunks, inner = item % chunks * V;
+  float a[V] = {}, b[V] = {}, y[V];
+  if constexpr (Operation::inputs > 0)
+    load<V>(a, pointer<const A>(p.a.data) + row_offset<Index, Rank>(row, p.extent, p.a.stride) + inner_offset<V>(inner, p.a.stride));
+  if constexpr (Operation::inputs > 1)
+    load<V>(b, pointer<const B>(p.b.data) + row_offset<Index, Rank>(row, p.extent, p.b.stride) + inner_offset<V>(inner, p.b.stride));
+  Y *to = pointer<Y>(p.y.data) + row_offset<Index, Rank>(row, p.extent, p.y.stride) + inner_offset<V>(inner, p.y.stride);
+  if constexpr (Accumulate)
+    load<V>(y, to);
+#pragma unroll
+  for (int i = 0; i < V; i++) {
+    const float value = Operation::apply(a[i], b[i]);
+    y[i] = Accumulate ? y[i] + value : value;
+  }
+  store<V>(to, y);
+}
+
+} // namespace reprise
+
+// ==== neighbours.cuh uses tile.cuh
 // Results of the tensor cores as eight neighbouring channels of a pixel, without
 // a detour through shared memory.
 
@@ -2343,6 +2338,27 @@ __device__ __forceinline__ group<Y, 8> neighbours_of(const float (&sum)[Columns]
 
 } // namespace reprise
 
+// ==== pack.cuh uses types.cuh
+// Weights as the tile kernels read them: rounded to the storage type, taps
+// outermost, [tap][group][Cout][Cin padded to 16 with zeros]. All layers of a
+// stage in one launch, before the first of them. blockIdx.y selects the layer.
+
+namespace reprise {
+
+template <class T>
+__device__ __forceinline__ void pack_weights(const reprise_pack_arguments &p) {
+  const reprise_pack_entry &e = p.entry[blockIdx.y];
+  const int total = e.taps * e.outputs * e.padded, step = gridDim.x * blockDim.x;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
+    const int input = i % e.padded, output = i / e.padded % e.outputs, tap = i / e.padded / e.outputs;
+    const float value = input < e.inputs ? pointer<const float>(e.source)[(output * e.inputs + input) * e.taps + tap] : 0x0p+0f;
+    pointer<T>(e.target)[i] = storage<T>::round(value);
+  }
+}
+
+} // namespace reprise
+
+// ==== warp_tile.cuh uses convolution.cuh, neighbours.cuh
 // What the kernels share that make 16 * Rows x 32 (or 16) results a warp in 16 bits.
 //
 // A block makes BM pixels, counted over the whole batch, x BN channels at a time.
@@ -2586,6 +2602,7 @@ struct warp_tile_kernel {
 
 } // namespace reprise
 
+// ==== pointwise.cuh uses warp_tile.cuh
 // 1x1 convolution, and its input gradient, in 16 bits: a matrix product whose
 // rows are the pixels of the whole batch.
 //
@@ -2698,6 +2715,7 @@ __device__ __forceinline__ void convolution_pointwise(const reprise_convolution_
 
 } // namespace reprise
 
+// ==== statistics.cuh uses normalize.cuh, reduce.cuh
 // Batch statistics in training, their running averages, and the two sums of
 // the gradient of batch normalisation.
 
@@ -2856,6 +2874,7 @@ __device__ __forceinline__ void normalize_reduce_finish(const reprise_channel_ar
 
 } // namespace reprise
 
+// ==== weight_gradient.cuh uses convolution.cuh
 // Weight gradient of a convolution as a matrix product on tiles, in two passes.
 //
 // GEMM view, one for each tap: dW[co][ci] = sum over pixels of dY[pixel][co] *
@@ -3057,6 +3076,7 @@ __device__ __forceinline__ void weight_gradient_partial(const reprise_weight_gra
 
 } // namespace reprise
 
+// ==== weight_gradient_ring.cuh uses weight_gradient.cuh
 // What the 16-bit kernels of weight gradients share: the walk over their pixels
 // through a ring of stages in shared memory, and the sum over warps that share
 // the pixels of a stage.
@@ -3139,6 +3159,7 @@ __device__ __forceinline__ void sum_pixels(const reprise_weight_gradient_argumen
 
 } // namespace reprise
 
+// ==== weight_gradient_flat.cuh uses weight_gradient_ring.cuh
 // Weight gradient of a 1x1 convolution of stride 1 in 16 bits, first pass: one
 // matrix product over pixels that lie one after the other in memory.
 //
@@ -3257,6 +3278,7 @@ __device__ __forceinline__ void weight_gradient_flat(const reprise_weight_gradie
 
 } // namespace reprise
 
+// ==== weight_gradient_reduce.cuh uses types.cuh
 // Weight gradients, second pass: the partial sums of many layers in one launch.
 //
 // A block makes 1024 / L neighbouring weights of one layer. L lanes share the rows
@@ -3349,6 +3371,7 @@ __device__ __forceinline__ void weight_gradient_reduce(const reprise_reduce_argu
 
 } // namespace reprise
 
+// ==== precision
 using namespace reprise;
 
 #if defined(REPRISE_FP32)
@@ -3381,26 +3404,187 @@ using index_t = uint32_t;
 #define REPRISE_JOIN(name) REPRISE_WIDTH(name)
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n)(const __grid_constant__ reprise_channel_arguments p) {
+// ==== kernels of depthwise.cuh
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  batch_statistics_finish<0x3727c5acu, 0x3dcccccdu, false>(p);
+  depthwise<index_t, 128, 3, 2, 32, 8, true, false, false, false, element, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_channel_sum_finish_n)(const __grid_constant__ reprise_channel_arguments p) {
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  channel_sum_finish<false>(p);
+  depthwise<index_t, 128, 3, 2, 32, 8, true, false, false, false, element, element, statistics_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_channel_sum_partial_3_4_4_1_e)(const __grid_constant__ reprise_channel_arguments p) {
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_16_3_2_8_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  channel_sum_partial<index_t, 3, 4, 4, 1, element>(p);
+  depthwise<index_t, 16, 3, 2, 8, 8, true, false, false, false, element, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_channel_sum_partial_3_68_4_32_e)(const __grid_constant__ reprise_channel_arguments p) {
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_16_3_2_8_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  channel_sum_partial<index_t, 3, 68, 4, 32, element>(p);
+  depthwise<index_t, 16, 3, 2, 8, 8, true, false, false, false, element, element, statistics_sums>(p);
 }
 
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  depthwise<index_t, 21, 3, 2, 16, 8, true, false, false, false, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  depthwise<index_t, 21, 3, 2, 16, 8, true, false, false, false, element, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_32_3_2_16_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  depthwise<index_t, 32, 3, 2, 16, 8, true, false, false, false, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_32_3_2_16_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  depthwise<index_t, 32, 3, 2, 16, 8, true, false, false, false, element, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  depthwise<index_t, 42, 3, 2, 8, 8, true, false, false, false, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  depthwise<index_t, 42, 3, 2, 8, 8, true, false, false, false, element, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  depthwise<index_t, 64, 3, 2, 32, 8, true, false, false, false, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  depthwise<index_t, 64, 3, 2, 32, 8, true, false, false, false, element, element, statistics_sums>(p);
+}
+
+// ==== kernels of depthwise_gradients.cuh
+extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
+  depthwise_gradients<index_t, 128, 3, 2, 32, 8, true, false, element, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
+  depthwise_gradients<index_t, 128, 3, 2, 32, 8, true, true, element, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_16_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
+  depthwise_gradients<index_t, 16, 3, 2, 8, 8, true, false, element, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
+  depthwise_gradients<index_t, 21, 3, 2, 16, 8, true, false, element, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_32_3_2_16_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
+  depthwise_gradients<index_t, 32, 3, 2, 16, 8, true, false, element, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_32_3_2_16_8_y_y_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
+  depthwise_gradients<index_t, 32, 3, 2, 16, 8, true, true, element, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
+  depthwise_gradients<index_t, 42, 3, 2, 8, 8, true, false, element, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
+  depthwise_gradients<index_t, 64, 3, 2, 32, 8, true, false, element, element, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
+  wait_for_launch_before();
+  depthwise_gradients<index_t, 64, 3, 2, 32, 8, true, true, element, element, element, no_sums>(p);
+}
+
+// ==== kernels of elementwise.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
+  elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
+}
+
+// ==== kernels of normalize.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 16, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_21_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 21, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_42_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 42, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 16, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_21_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 21, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_42_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 42, 8, 1, element, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
+}
+
+// ==== kernels of pack.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
+  wait_for_launch_before();
+  pack_weights<element>(p);
+}
+
+// ==== kernels of pointwise.cuh
 extern "C" __global__ void __launch_bounds__(64, 8) REPRISE_NAME(reprise_pose_a6447277_head_convolution_pointwise_e_shape_128_42_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
   convolution_pointwise<element, tf32, index_t, convolution_shape<128, 42, 1, 1, 1, 32, 32>, 1, 4, 27136, false, true, true, false, false, element, no_sums>(p);
@@ -3551,144 +3735,26 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_pose_a
   convolution_pointwise<element, tf32, index_t, convolution_shape<64, 21, 1, 1, 1, 64, 64>, 2, 4, 25088, true, true, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_128_3_2_32_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+// ==== kernels of reduce.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_channel_sum_finish_n)(const __grid_constant__ reprise_channel_arguments p) {
   wait_for_launch_before();
-  depthwise<index_t, 128, 3, 2, 32, 8, true, false, false, false, element, element, no_sums>(p);
+  channel_sum_finish<false>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_128_3_2_32_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_channel_sum_partial_3_4_4_1_e)(const __grid_constant__ reprise_channel_arguments p) {
   wait_for_launch_before();
-  depthwise<index_t, 128, 3, 2, 32, 8, true, false, false, false, element, element, statistics_sums>(p);
+  channel_sum_partial<index_t, 3, 4, 4, 1, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_16_3_2_8_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_channel_sum_partial_3_68_4_32_e)(const __grid_constant__ reprise_channel_arguments p) {
   wait_for_launch_before();
-  depthwise<index_t, 16, 3, 2, 8, 8, true, false, false, false, element, element, no_sums>(p);
+  channel_sum_partial<index_t, 3, 68, 4, 32, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_16_3_2_8_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+// ==== kernels of statistics.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n)(const __grid_constant__ reprise_channel_arguments p) {
   wait_for_launch_before();
-  depthwise<index_t, 16, 3, 2, 8, 8, true, false, false, false, element, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_21_3_2_16_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  depthwise<index_t, 21, 3, 2, 16, 8, true, false, false, false, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_21_3_2_16_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  depthwise<index_t, 21, 3, 2, 16, 8, true, false, false, false, element, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_32_3_2_16_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  depthwise<index_t, 32, 3, 2, 16, 8, true, false, false, false, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_32_3_2_16_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  depthwise<index_t, 32, 3, 2, 16, 8, true, false, false, false, element, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_42_3_2_8_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  depthwise<index_t, 42, 3, 2, 8, 8, true, false, false, false, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_42_3_2_8_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  depthwise<index_t, 42, 3, 2, 8, 8, true, false, false, false, element, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  depthwise<index_t, 64, 3, 2, 32, 8, true, false, false, false, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  depthwise<index_t, 64, 3, 2, 32, 8, true, false, false, false, element, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
-  wait_for_launch_before();
-  depthwise_gradients<index_t, 128, 3, 2, 32, 8, true, false, element, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
-  wait_for_launch_before();
-  depthwise_gradients<index_t, 128, 3, 2, 32, 8, true, true, element, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_16_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
-  wait_for_launch_before();
-  depthwise_gradients<index_t, 16, 3, 2, 8, 8, true, false, element, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
-  wait_for_launch_before();
-  depthwise_gradients<index_t, 21, 3, 2, 16, 8, true, false, element, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_32_3_2_16_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
-  wait_for_launch_before();
-  depthwise_gradients<index_t, 32, 3, 2, 16, 8, true, false, element, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_32_3_2_16_8_y_y_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
-  wait_for_launch_before();
-  depthwise_gradients<index_t, 32, 3, 2, 16, 8, true, true, element, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 2) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
-  wait_for_launch_before();
-  depthwise_gradients<index_t, 42, 3, 2, 8, 8, true, false, element, element, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
-  wait_for_launch_before();
-  depthwise_gradients<index_t, 64, 3, 2, 32, 8, true, false, element, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3) REPRISE_NAME(reprise_pose_a6447277_head_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums)(const __grid_constant__ reprise_depthwise_gradients_arguments p) {
-  wait_for_launch_before();
-  depthwise_gradients<index_t, 64, 3, 2, 32, 8, true, true, element, element, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_elementwise_copy_operation_y_1_1_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
-  wait_for_launch_before();
-  elementwise<copy_operation, true, index_t, 1, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 16, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_21_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 21, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_42_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 42, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_gradient<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
+  batch_statistics_finish<0x3727c5acu, 0x3dcccccdu, false>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_reduce_finish)(const __grid_constant__ reprise_channel_arguments p) {
@@ -3696,76 +3762,12 @@ extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a644
   normalize_reduce_finish(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 128, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 16, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_21_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 21, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 32, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_42_8_1_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 42, 8, 1, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize<silu, 0x00000000u, false, index_t, 1, 64, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
-  wait_for_launch_before();
-  pack_weights<element>(p);
-}
-
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_running_statistics_0x3727c5acu)(const __grid_constant__ reprise_channel_arguments p) {
   wait_for_launch_before();
   running_statistics<0x3727c5acu>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_128_42_1_1_1_48_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
-  wait_for_launch_before();
-  weight_gradient_flat<element, tf32, index_t, convolution_shape<128, 42, 1, 1, 1, 48, 64>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_16_16_1_1_1_16_16)(const __grid_constant__ reprise_weight_gradient_arguments p) {
-  wait_for_launch_before();
-  weight_gradient_flat<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 16, 16>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_21_21_1_1_1_32_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
-  wait_for_launch_before();
-  weight_gradient_flat<element, tf32, index_t, convolution_shape<21, 21, 1, 1, 1, 32, 32>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_32_16_1_1_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
-  wait_for_launch_before();
-  weight_gradient_flat<element, tf32, index_t, convolution_shape<32, 16, 1, 1, 1, 16, 32>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_42_42_1_1_1_48_48)(const __grid_constant__ reprise_weight_gradient_arguments p) {
-  wait_for_launch_before();
-  weight_gradient_flat<element, tf32, index_t, convolution_shape<42, 42, 1, 1, 1, 48, 48>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_64_21_1_1_1_32_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
-  wait_for_launch_before();
-  weight_gradient_flat<element, tf32, index_t, convolution_shape<64, 21, 1, 1, 1, 32, 64>>(p);
-}
-
+// ==== kernels of weight_gradient.cuh
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   wait_for_launch_before();
   weight_gradient_partial<element, tf32, index_t, convolution_shape<16, 4, 1, 1, 1, 64, 16>, 1, false, true, false>(p);
@@ -3796,6 +3798,38 @@ extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a644
   weight_gradient_partial<element, tf32, index_t, convolution_shape<42, 68, 1, 1, 1, 64, 64>, 1, false, true, false>(p);
 }
 
+// ==== kernels of weight_gradient_flat.cuh
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_128_42_1_1_1_48_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
+  weight_gradient_flat<element, tf32, index_t, convolution_shape<128, 42, 1, 1, 1, 48, 64>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_16_16_1_1_1_16_16)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
+  weight_gradient_flat<element, tf32, index_t, convolution_shape<16, 16, 1, 1, 1, 16, 16>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_21_21_1_1_1_32_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
+  weight_gradient_flat<element, tf32, index_t, convolution_shape<21, 21, 1, 1, 1, 32, 32>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_32_16_1_1_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
+  weight_gradient_flat<element, tf32, index_t, convolution_shape<32, 16, 1, 1, 1, 16, 32>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_42_42_1_1_1_48_48)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
+  weight_gradient_flat<element, tf32, index_t, convolution_shape<42, 42, 1, 1, 1, 48, 48>>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_flat_e_shape_64_21_1_1_1_32_64)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
+  weight_gradient_flat<element, tf32, index_t, convolution_shape<64, 21, 1, 1, 1, 32, 64>>(p);
+}
+
+// ==== kernels of weight_gradient_reduce.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_pose_a6447277_head_weight_gradient_reduce)(const __grid_constant__ reprise_reduce_arguments p) {
   wait_for_launch_before();
   weight_gradient_reduce(p);

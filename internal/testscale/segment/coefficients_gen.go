@@ -15,7 +15,7 @@ const CoefficientsDigest = "5e9b70272e40a105fec6dd0a05aab9d24f03a037b92a19f3f93d
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "f2eb80e05aaf47655c371d7d60c471eac75eee888c23b17ff03a1d1ed2f1f6f0"
+const CoefficientsKernels = "a0bbdfac7b1813c336b225cbea55227d7362d584404c058b0a1abe7314f076cf"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

@@ -15,7 +15,7 @@ const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c2831
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "a04f54120b531d07441e75b1cf7f77eb3c583eaa7a8499c3c1a2b53b0fd9c6d6"
+const FeaturesKernels = "51867db2ddf23cf38f424edddd86fcdd5216b851fd3c70cfd83d96b6bd26baa1"
 
 //go:embed features_plan.json
 var planFeatures []byte

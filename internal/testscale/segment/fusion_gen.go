@@ -15,7 +15,7 @@ const FusionDigest = "6b9a244efa2af88aacc45411a32358a18cdc11afca7453feafa7972a4c
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "c43dc11f849e435abf943e11104f0f21f78529a6d49629e2f8bf5bf899b0d602"
+const FusionKernels = "998d9dfb8d8c5c16581274066414d9d81dd30e6350d853d73403694c415c4fe0"
 
 //go:embed fusion_plan.json
 var planFusion []byte

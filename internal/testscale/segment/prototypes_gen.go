@@ -15,7 +15,7 @@ const PrototypesDigest = "1c2b20517965c8bff9005dfc91c63ab39bb4dc21cce117faa27cf6
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "fdc5ce392ab86794fd0b2a77dd3a8a61256050aa1443967e34ce44374b1e9c62"
+const PrototypesKernels = "fdf86d1801e90a87231dc63dca0a17b4cf75741ebb5d172ff62010122806e19b"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

@@ -5,6 +5,7 @@
 // Compile once for each precision, with one of REPRISE_FP32, REPRISE_TF32,
 // REPRISE_FP16 and REPRISE_BF16, and with REPRISE_WIDE for 64-bit indices.
 
+// ==== arguments.h
 // Launch arguments, one structure for each family of kernels. The same text is
 // compiled by the C compiler into the wrapper and by the CUDA compiler into the
 // kernels, so the two cannot disagree about a layout.
@@ -146,6 +147,7 @@ struct reprise_images_arguments {
   int32_t batch, height, width;
 };
 
+// ==== cudalite.h
 // The spelling of CUDA C for compilers that come without a CUDA toolkit.
 //
 // clang compiles device code to PTX by itself, but the keywords and built-in
@@ -170,6 +172,7 @@ struct dim3 {
 #include <__clang_cuda_builtin_vars.h>
 #endif
 
+// ==== mma.cuh uses arguments.h, cudalite.h
 // Everything that plain C++ cannot say: tensor-core products, matrix loads,
 // asynchronous copies, shuffles and special functions. All inline PTX of the
 // project is in this file, so that another implementation of these functions
@@ -359,6 +362,7 @@ __device__ __forceinline__ uint32_t multiply_high(uint32_t a, uint32_t b) { retu
 
 } // namespace reprise
 
+// ==== types.cuh uses mma.cuh
 // Storage types, their conversions, and loads and stores of several elements
 // at once. All arithmetic is in FP32; only memory holds 16-bit numbers.
 
@@ -529,47 +533,7 @@ __device__ __forceinline__ Index pixel_offset(const reprise_map &m, Index n, Ind
 
 } // namespace reprise
 
-// Dropout with a counter-based generator (SplitMix64) whose state lives on the
-// device, so that a replayed recording draws new numbers each time.
-//
-// Element i of the tensor, counted in row-major order of its shape, takes draw
-// d + i, d being the draws taken before. A second launch then moves d, when no
-// block can read it any more. One thread for one element, 256 threads a block.
-
-namespace reprise {
-
-__device__ __forceinline__ uint64_t draw(uint64_t seed, uint64_t number) {
-  uint64_t z = seed + (number + 1) * 0x9E3779B97F4A7C15ull;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  return z ^ (z >> 31);
-}
-
-// Threshold is ceil(probability * 2^53), Factor the bits of 1/(1-probability):
-// the decision is an exact comparison of integers.
-template <uint64_t Threshold, uint32_t Factor, class Index, class X, class Mask, class Y>
-__device__ __forceinline__ void dropout(const reprise_dropout_arguments &p) {
-  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x, length = Index(p.extent[3]);
-  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
-  if (item >= rows * length)
-    return;
-  const Index row = item / length, inner = item % length;
-  const int64_t *state = pointer<const int64_t>(p.state);
-  const uint64_t number = draw(uint64_t(state[0]), uint64_t(state[1]) + uint64_t(item));
-  const float factor = (number >> 11) < Threshold ? 0x0p+0f : float_from_bits(Factor);
-  auto offset = [&](const reprise_tensor &t) { return row_offset<Index, 3>(row, p.extent, t.stride) + inner * Index(t.stride[3]); };
-  pointer<Mask>(p.mask.data)[offset(p.mask)] = storage<Mask>::round(factor);
-  const float x = to_float(pointer<const X>(p.x.data)[offset(p.x)]);
-  pointer<Y>(p.y.data)[offset(p.y)] = storage<Y>::round(x * factor);
-}
-
-// One thread.
-__device__ __forceinline__ void dropout_advance(const reprise_dropout_arguments &p) {
-  pointer<int64_t>(p.state)[1] += p.extent[0] * p.extent[1] * p.extent[2] * p.extent[3];
-}
-
-} // namespace reprise
-
+// ==== activation.cuh uses types.cuh
 // Activation functions and their derivatives, in FP32.
 
 namespace reprise {
@@ -669,6 +633,49 @@ __device__ __forceinline__ float activate_derivative(float x) {
 
 } // namespace reprise
 
+// ==== dropout.cuh uses types.cuh
+// Dropout with a counter-based generator (SplitMix64) whose state lives on the
+// device, so that a replayed recording draws new numbers each time.
+//
+// Element i of the tensor, counted in row-major order of its shape, takes draw
+// d + i, d being the draws taken before. A second launch then moves d, when no
+// block can read it any more. One thread for one element, 256 threads a block.
+
+namespace reprise {
+
+__device__ __forceinline__ uint64_t draw(uint64_t seed, uint64_t number) {
+  uint64_t z = seed + (number + 1) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+// Threshold is ceil(probability * 2^53), Factor the bits of 1/(1-probability):
+// the decision is an exact comparison of integers.
+template <uint64_t Threshold, uint32_t Factor, class Index, class X, class Mask, class Y>
+__device__ __forceinline__ void dropout(const reprise_dropout_arguments &p) {
+  const Index item = Index(blockIdx.x) * blockDim.x + threadIdx.x, length = Index(p.extent[3]);
+  const Index rows = Index(p.extent[0]) * Index(p.extent[1]) * Index(p.extent[2]);
+  if (item >= rows * length)
+    return;
+  const Index row = item / length, inner = item % length;
+  const int64_t *state = pointer<const int64_t>(p.state);
+  const uint64_t number = draw(uint64_t(state[0]), uint64_t(state[1]) + uint64_t(item));
+  const float factor = (number >> 11) < Threshold ? 0x0p+0f : float_from_bits(Factor);
+  auto offset = [&](const reprise_tensor &t) { return row_offset<Index, 3>(row, p.extent, t.stride) + inner * Index(t.stride[3]); };
+  pointer<Mask>(p.mask.data)[offset(p.mask)] = storage<Mask>::round(factor);
+  const float x = to_float(pointer<const X>(p.x.data)[offset(p.x)]);
+  pointer<Y>(p.y.data)[offset(p.y)] = storage<Y>::round(x * factor);
+}
+
+// One thread.
+__device__ __forceinline__ void dropout_advance(const reprise_dropout_arguments &p) {
+  pointer<int64_t>(p.state)[1] += p.extent[0] * p.extent[1] * p.extent[2] * p.extent[3];
+}
+
+} // namespace reprise
+
+// ==== elementwise.cuh uses activation.cuh
 // Element-by-element kernels.
 //
 // Tiling: one thread for V neighbours along the inner dimension; neighbours in
@@ -742,6 +749,7 @@ __device__ __forceinline__ void elementwise(const reprise_elementwise_arguments 
 
 } // namespace reprise
 
+// ==== precision
 using namespace reprise;
 
 #if defined(REPRISE_FP32)
@@ -774,6 +782,7 @@ using index_t = uint32_t;
 #define REPRISE_JOIN(name) REPRISE_WIDTH(name)
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
+// ==== kernels of dropout.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_f1b8fa52_first_dropout_0x0010000000000000ull_0x40000000u_e_e_e)(const __grid_constant__ reprise_dropout_arguments p) {
   wait_for_launch_before();
   dropout<0x0010000000000000ull, 0x40000000u, index_t, element, element, element>(p);
@@ -784,6 +793,7 @@ extern "C" __global__ void __launch_bounds__(1) REPRISE_NAME(reprise_small_f1b8f
   dropout_advance(p);
 }
 
+// ==== kernels of elementwise.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_f1b8fa52_first_elementwise_copy_operation_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
   wait_for_launch_before();
   elementwise<copy_operation, false, index_t, 1, 8, element, element, float>(p);

@@ -5,6 +5,7 @@
 // Compile once for each precision, with one of REPRISE_FP32, REPRISE_TF32,
 // REPRISE_FP16 and REPRISE_BF16, and with REPRISE_WIDE for 64-bit indices.
 
+// ==== arguments.h
 // Launch arguments, one structure for each family of kernels. The same text is
 // compiled by the C compiler into the wrapper and by the CUDA compiler into the
 // kernels, so the two cannot disagree about a layout.
@@ -146,6 +147,7 @@ struct reprise_images_arguments {
   int32_t batch, height, width;
 };
 
+// ==== cudalite.h
 // The spelling of CUDA C for compilers that come without a CUDA toolkit.
 //
 // clang compiles device code to PTX by itself, but the keywords and built-in
@@ -170,6 +172,7 @@ struct dim3 {
 #include <__clang_cuda_builtin_vars.h>
 #endif
 
+// ==== mma.cuh uses arguments.h, cudalite.h
 // Everything that plain C++ cannot say: tensor-core products, matrix loads,
 // asynchronous copies, shuffles and special functions. All inline PTX of the
 // project is in this file, so that another implementation of these functions
@@ -359,6 +362,7 @@ __device__ __forceinline__ uint32_t multiply_high(uint32_t a, uint32_t b) { retu
 
 } // namespace reprise
 
+// ==== types.cuh uses mma.cuh
 // Storage types, their conversions, and loads and stores of several elements
 // at once. All arithmetic is in FP32; only memory holds 16-bit numbers.
 
@@ -529,6 +533,7 @@ __device__ __forceinline__ Index pixel_offset(const reprise_map &m, Index n, Ind
 
 } // namespace reprise
 
+// ==== activation.cuh uses types.cuh
 // Activation functions and their derivatives, in FP32.
 
 namespace reprise {
@@ -628,6 +633,7 @@ __device__ __forceinline__ float activate_derivative(float x) {
 
 } // namespace reprise
 
+// ==== normalize.cuh uses activation.cuh
 // Batch normalisation as an element-by-element pass: forward with activation
 // and residual, and the gradient once its two sums are known.
 //
@@ -800,6 +806,7 @@ __device__ __forceinline__ void normalize_gradient(const reprise_channel_argumen
 
 } // namespace reprise
 
+// ==== reduce.cuh uses types.cuh
 // Sums and moments over all pixels, channel by channel, in a fixed order.
 //
 // Pass 1 gives each block a contiguous span of rows (pixels) and a set of
@@ -947,6 +954,7 @@ __device__ __forceinline__ void channel_sum_finish(const reprise_channel_argumen
 
 } // namespace reprise
 
+// ==== sums.cuh uses normalize.cuh, reduce.cuh
 // Sums over the pixels of a convolution's result, channel by channel, taken
 // while the result is written: batch statistics in a forward pass, and in a
 // backward pass the two sums of the batch norm whose gradient the result is.
@@ -1198,6 +1206,7 @@ struct tile_parts {
 
 } // namespace reprise
 
+// ==== tile.cuh uses types.cuh
 // The product of two tiles in shared memory, accumulated in registers: the
 // inner part of convolutions, their gradients and matrix products.
 //
@@ -1465,6 +1474,7 @@ __device__ __forceinline__ void store_two(Y *to, Index step, int valid, float v0
 
 } // namespace reprise
 
+// ==== convolution.cuh uses sums.cuh, tile.cuh
 // Convolution and its input gradient as an implicit matrix product on tiles.
 //
 // GEMM view: rows are pixels of the result, counted over the whole batch, so
@@ -1847,6 +1857,7 @@ __device__ __forceinline__ void convolution_of_all_classes(const reprise_convolu
 
 } // namespace reprise
 
+// ==== direct.cuh uses convolution.cuh
 // Convolution and input gradient for few channels a group, where a tile of the
 // tensor cores would be mostly padding: the first layer, and small groups.
 //
@@ -1910,6 +1921,7 @@ __device__ __forceinline__ void convolution_direct(const reprise_convolution_arg
 
 } // namespace reprise
 
+// ==== dropout.cuh uses types.cuh
 // Dropout with a counter-based generator (SplitMix64) whose state lives on the
 // device, so that a replayed recording draws new numbers each time.
 //
@@ -1951,6 +1963,7 @@ __device__ __forceinline__ void dropout_advance(const reprise_dropout_arguments 
 
 } // namespace reprise
 
+// ==== elementwise.cuh uses activation.cuh
 // Element-by-element kernels.
 //
 // Tiling: one thread for V neighbours along the inner dimension; neighbours in
@@ -2024,6 +2037,7 @@ __device__ __forceinline__ void elementwise(const reprise_elementwise_arguments 
 
 } // namespace reprise
 
+// ==== images.cuh uses types.cuh
 // 8-bit pixels (N, H, W, RGB) into a map (N, 3, H, W): each becomes code/255,
 // rounded once, after its colour has been changed by the jitter of its image. One
 // thread a pixel; neighbours in a warp are neighbours in memory on both sides.
@@ -2091,6 +2105,7 @@ __device__ __forceinline__ void write_images(const reprise_images_arguments &p) 
 
 } // namespace reprise
 
+// ==== matmul.cuh uses convolution.cuh
 // Batched matrix products, for attention.
 //
 // Tiling: BM x BN of Y a block, the depth in steps of BK through a ring of
@@ -2282,6 +2297,181 @@ __device__ __forceinline__ void matmul(const reprise_matmul_arguments &p) {
 
 } // namespace reprise
 
+// ==== softmax.cuh uses activation.cuh
+// Softmax over the inner dimension, and its gradient.
+//
+// Tiling: one block of 128 threads a row; a thread takes every 128th group of V
+// neighbours: eight where rows are aligned to 16 bytes, which may depend on the
+// sizes of a call, else one. It keeps the first eight elements in registers and
+// reads the others again for each step, so that the length of a row is not
+// limited. Sums merge by halving in a fixed order.
+
+namespace reprise {
+
+constexpr int softmax_threads = 128;
+constexpr int softmax_held = 8;
+
+struct take_sum {
+  static __device__ __forceinline__ float merge(float a, float b) { return a + b; }
+};
+struct take_larger {
+  static __device__ __forceinline__ float merge(float a, float b) { return larger(a, b); }
+};
+
+// Every thread gets the result over the block.
+template <class Take>
+__device__ __forceinline__ float over_block(float value) {
+  __shared__ float shared[softmax_threads / 32];
+#pragma unroll
+  for (int lanes = 16; lanes > 0; lanes /= 2)
+    value = Take::merge(value, shuffle_xor(value, lanes));
+  __syncthreads(); // the array may still be read for the value before
+  if (threadIdx.x % 32 == 0)
+    shared[threadIdx.x / 32] = value;
+  __syncthreads();
+  return Take::merge(Take::merge(shared[0], shared[1]), Take::merge(shared[2], shared[3]));
+}
+
+// Whether all rows of a tensor are made of aligned groups of V elements.
+template <int V, class T>
+__device__ __forceinline__ bool in_groups(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
+  uint64_t bits = t.data / sizeof(T) | uint64_t(p.extent[3]);
+#pragma unroll
+  for (int i = 0; i < 3; i++)
+    bits |= uint64_t(t.stride[i]);
+  return t.stride[3] == 1 && bits % V == 0;
+}
+
+// A row of x, dy or y: element i lies at from[i * stride[3]].
+template <class Index>
+__device__ __forceinline__ Index this_row(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
+  return row_offset<Index, 3>(Index(blockIdx.x), p.extent, t.stride);
+}
+
+// V neighbours.
+template <int V>
+struct values {
+  float at[V];
+};
+
+// The elements of a row that belong to a thread.
+template <int V, class T, class Index>
+struct row_elements {
+  static constexpr int groups = softmax_held / V;
+  T *row;
+  Index step, length;
+  values<V> held[groups];
+
+  __device__ __forceinline__ row_elements(const reprise_elementwise_arguments &p, const reprise_tensor &t) : row(pointer<T>(t.data) + this_row<Index>(p, t)), step(Index(t.stride[3])), length(Index(p.extent[3])) {}
+
+  static __device__ __forceinline__ Index at(int j) { return (threadIdx.x + Index(j) * softmax_threads) * V; }
+
+  __device__ __forceinline__ values<V> get(Index i) const {
+    values<V> v;
+    load<V>(v.at, static_cast<const T *>(row + i * (V > 1 ? 1 : step)));
+    return v;
+  }
+
+  __device__ __forceinline__ void set(Index i, const values<V> &v) const { store<V>(row + i * (V > 1 ? 1 : step), v.at); }
+
+  __device__ __forceinline__ void hold() {
+#pragma unroll
+    for (int j = 0; j < groups; j++)
+      if (at(j) < length)
+        held[j] = get(at(j));
+  }
+};
+
+// Calls visit(position, neighbours of each of the rows) in order.
+template <class Index, class Visit, class First, class... Rest>
+__device__ __forceinline__ void each_group(Visit visit, const First &first, const Rest &...rest) {
+#pragma unroll
+  for (int j = 0; j < First::groups; j++)
+    if (First::at(j) < first.length)
+      visit(First::at(j), first.held[j], rest.held[j]...);
+  for (Index i = First::at(First::groups); i < first.length; i += First::at(1) - First::at(0))
+    visit(i, first.get(i), rest.get(i)...);
+}
+
+template <int V, class Index, class X, class Y>
+__device__ __forceinline__ void softmax_row(const reprise_elementwise_arguments &p) {
+  row_elements<V, const X, Index> x(p, p.a);
+  const row_elements<V, Y, Index> y(p, p.y);
+  x.hold();
+  float largest = to_float(*x.row), sum = 0x0p+0f;
+  each_group<Index>([&](Index, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      largest = larger(largest, v.at[i]);
+  },
+                    x);
+  largest = over_block<take_larger>(largest);
+  each_group<Index>([&](Index, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      sum += exponential_for<Y>(v.at[i] - largest);
+  },
+                    x);
+  const float factor = divide(0x1p+0f, over_block<take_sum>(sum));
+  each_group<Index>([&](Index at, const values<V> &v) {
+    values<V> result;
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      result.at[i] = exponential_for<Y>(v.at[i] - largest) * factor;
+    y.set(at, result);
+  },
+                    x);
+}
+
+template <class Index, class X, class Y>
+__device__ __forceinline__ void softmax(const reprise_elementwise_arguments &p) {
+  if (in_groups<8, X>(p, p.a) && in_groups<8, Y>(p, p.y))
+    softmax_row<8, Index, X, Y>(p);
+  else
+    softmax_row<1, Index, X, Y>(p);
+}
+
+template <int V, class Index, bool Accumulate, class DY, class Y, class DX>
+__device__ __forceinline__ void softmax_gradient_row(const reprise_elementwise_arguments &p) {
+  row_elements<V, const DY, Index> dy(p, p.a);
+  row_elements<V, const Y, Index> y(p, p.b);
+  const row_elements<V, DX, Index> dx(p, p.y);
+  dy.hold();
+  y.hold();
+  float sum = 0x0p+0f;
+  each_group<Index>([&](Index, const values<V> &dv, const values<V> &v) {
+#pragma unroll
+    for (int i = 0; i < V; i++)
+      sum = fused_multiply_add(dv.at[i], v.at[i], sum);
+  },
+                    dy, y);
+  sum = over_block<take_sum>(sum);
+  each_group<Index>([&](Index at, const values<V> &dv, const values<V> &v) {
+    values<V> result = {};
+    if constexpr (Accumulate)
+      result = dx.get(at);
+#pragma unroll
+    for (int i = 0; i < V; i++) {
+      const float value = v.at[i] * (dv.at[i] - sum);
+      result.at[i] = Accumulate ? result.at[i] + value : value;
+    }
+    dx.set(at, result);
+  },
+                    dy, y);
+}
+
+// dX = Y * (dY - sum of dY * Y): a is dY, b is Y, y is dX.
+template <class Index, bool Accumulate, class DY, class Y, class DX>
+__device__ __forceinline__ void softmax_gradient(const reprise_elementwise_arguments &p) {
+  if (in_groups<8, DY>(p, p.a) && in_groups<8, Y>(p, p.b) && in_groups<8, DX>(p, p.y))
+    softmax_gradient_row<8, Index, Accumulate, DY, Y, DX>(p);
+  else
+    softmax_gradient_row<1, Index, Accumulate, DY, Y, DX>(p);
+}
+
+} // namespace reprise
+
+// ==== neighbours.cuh uses tile.cuh
 // Results of the tensor cores as eight neighbouring channels of a pixel, without
 // a detour through shared memory.
 
@@ -2359,6 +2549,7 @@ __device__ __forceinline__ group<Y, 8> neighbours_of(const float (&sum)[Columns]
 
 } // namespace reprise
 
+// ==== narrow.cuh uses convolution.cuh, neighbours.cuh
 // 3x3 convolution of stride 2 from very few channels, the first layer of a
 // network, in 16 bits.
 //
@@ -2554,6 +2745,7 @@ __device__ __forceinline__ void convolution_narrow(const reprise_convolution_arg
 
 } // namespace reprise
 
+// ==== pack.cuh uses types.cuh
 // Weights as the tile kernels read them: rounded to the storage type, taps
 // outermost, [tap][group][Cout][Cin padded to 16 with zeros]. All layers of a
 // stage in one launch, before the first of them. blockIdx.y selects the layer.
@@ -2573,6 +2765,7 @@ __device__ __forceinline__ void pack_weights(const reprise_pack_arguments &p) {
 
 } // namespace reprise
 
+// ==== warp_tile.cuh uses convolution.cuh, neighbours.cuh
 // What the kernels share that make 16 * Rows x 32 (or 16) results a warp in 16 bits.
 //
 // A block makes BM pixels, counted over the whole batch, x BN channels at a time.
@@ -2816,6 +3009,7 @@ struct warp_tile_kernel {
 
 } // namespace reprise
 
+// ==== pointwise.cuh uses warp_tile.cuh
 // 1x1 convolution, and its input gradient, in 16 bits: a matrix product whose
 // rows are the pixels of the whole batch.
 //
@@ -2928,6 +3122,7 @@ __device__ __forceinline__ void convolution_pointwise(const reprise_convolution_
 
 } // namespace reprise
 
+// ==== pool.cuh uses reduce.cuh
 // Pooling and nearest upsampling. Gradients gather: each element of dX collects
 // its contributions itself, in row-major order, so no two threads meet.
 //
@@ -3096,179 +3291,7 @@ __device__ __forceinline__ void upsample_gradient(const reprise_map_arguments &p
 
 } // namespace reprise
 
-// Softmax over the inner dimension, and its gradient.
-//
-// Tiling: one block of 128 threads a row; a thread takes every 128th group of V
-// neighbours: eight where rows are aligned to 16 bytes, which may depend on the
-// sizes of a call, else one. It keeps the first eight elements in registers and
-// reads the others again for each step, so that the length of a row is not
-// limited. Sums merge by halving in a fixed order.
-
-namespace reprise {
-
-constexpr int softmax_threads = 128;
-constexpr int softmax_held = 8;
-
-struct take_sum {
-  static __device__ __forceinline__ float merge(float a, float b) { return a + b; }
-};
-struct take_larger {
-  static __device__ __forceinline__ float merge(float a, float b) { return larger(a, b); }
-};
-
-// Every thread gets the result over the block.
-template <class Take>
-__device__ __forceinline__ float over_block(float value) {
-  __shared__ float shared[softmax_threads / 32];
-#pragma unroll
-  for (int lanes = 16; lanes > 0; lanes /= 2)
-    value = Take::merge(value, shuffle_xor(value, lanes));
-  __syncthreads(); // the array may still be read for the value before
-  if (threadIdx.x % 32 == 0)
-    shared[threadIdx.x / 32] = value;
-  __syncthreads();
-  return Take::merge(Take::merge(shared[0], shared[1]), Take::merge(shared[2], shared[3]));
-}
-
-// Whether all rows of a tensor are made of aligned groups of V elements.
-template <int V, class T>
-__device__ __forceinline__ bool in_groups(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
-  uint64_t bits = t.data / sizeof(T) | uint64_t(p.extent[3]);
-#pragma unroll
-  for (int i = 0; i < 3; i++)
-    bits |= uint64_t(t.stride[i]);
-  return t.stride[3] == 1 && bits % V == 0;
-}
-
-// A row of x, dy or y: element i lies at from[i * stride[3]].
-template <class Index>
-__device__ __forceinline__ Index this_row(const reprise_elementwise_arguments &p, const reprise_tensor &t) {
-  return row_offset<Index, 3>(Index(blockIdx.x), p.extent, t.stride);
-}
-
-// V neighbours.
-template <int V>
-struct values {
-  float at[V];
-};
-
-// The elements of a row that belong to a thread.
-template <int V, class T, class Index>
-struct row_elements {
-  static constexpr int groups = softmax_held / V;
-  T *row;
-  Index step, length;
-  values<V> held[groups];
-
-  __device__ __forceinline__ row_elements(const reprise_elementwise_arguments &p, const reprise_tensor &t) : row(pointer<T>(t.data) + this_row<Index>(p, t)), step(Index(t.stride[3])), length(Index(p.extent[3])) {}
-
-  static __device__ __forceinline__ Index at(int j) { return (threadIdx.x + Index(j) * softmax_threads) * V; }
-
-  __device__ __forceinline__ values<V> get(Index i) const {
-    values<V> v;
-    load<V>(v.at, static_cast<const T *>(row + i * (V > 1 ? 1 : step)));
-    return v;
-  }
-
-  __device__ __forceinline__ void set(Index i, const values<V> &v) const { store<V>(row + i * (V > 1 ? 1 : step), v.at); }
-
-  __device__ __forceinline__ void hold() {
-#pragma unroll
-    for (int j = 0; j < groups; j++)
-      if (at(j) < length)
-        held[j] = get(at(j));
-  }
-};
-
-// Calls visit(position, neighbours of each of the rows) in order.
-template <class Index, class Visit, class First, class... Rest>
-__device__ __forceinline__ void each_group(Visit visit, const First &first, const Rest &...rest) {
-#pragma unroll
-  for (int j = 0; j < First::groups; j++)
-    if (First::at(j) < first.length)
-      visit(First::at(j), first.held[j], rest.held[j]...);
-  for (Index i = First::at(First::groups); i < first.length; i += First::at(1) - First::at(0))
-    visit(i, first.get(i), rest.get(i)...);
-}
-
-template <int V, class Index, class X, class Y>
-__device__ __forceinline__ void softmax_row(const reprise_elementwise_arguments &p) {
-  row_elements<V, const X, Index> x(p, p.a);
-  const row_elements<V, Y, Index> y(p, p.y);
-  x.hold();
-  float largest = to_float(*x.row), sum = 0x0p+0f;
-  each_group<Index>([&](Index, const values<V> &v) {
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      largest = larger(largest, v.at[i]);
-  },
-                    x);
-  largest = over_block<take_larger>(largest);
-  each_group<Index>([&](Index, const values<V> &v) {
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      sum += exponential_for<Y>(v.at[i] - largest);
-  },
-                    x);
-  const float factor = divide(0x1p+0f, over_block<take_sum>(sum));
-  each_group<Index>([&](Index at, const values<V> &v) {
-    values<V> result;
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      result.at[i] = exponential_for<Y>(v.at[i] - largest) * factor;
-    y.set(at, result);
-  },
-                    x);
-}
-
-template <class Index, class X, class Y>
-__device__ __forceinline__ void softmax(const reprise_elementwise_arguments &p) {
-  if (in_groups<8, X>(p, p.a) && in_groups<8, Y>(p, p.y))
-    softmax_row<8, Index, X, Y>(p);
-  else
-    softmax_row<1, Index, X, Y>(p);
-}
-
-template <int V, class Index, bool Accumulate, class DY, class Y, class DX>
-__device__ __forceinline__ void softmax_gradient_row(const reprise_elementwise_arguments &p) {
-  row_elements<V, const DY, Index> dy(p, p.a);
-  row_elements<V, const Y, Index> y(p, p.b);
-  const row_elements<V, DX, Index> dx(p, p.y);
-  dy.hold();
-  y.hold();
-  float sum = 0x0p+0f;
-  each_group<Index>([&](Index, const values<V> &dv, const values<V> &v) {
-#pragma unroll
-    for (int i = 0; i < V; i++)
-      sum = fused_multiply_add(dv.at[i], v.at[i], sum);
-  },
-                    dy, y);
-  sum = over_block<take_sum>(sum);
-  each_group<Index>([&](Index at, const values<V> &dv, const values<V> &v) {
-    values<V> result = {};
-    if constexpr (Accumulate)
-      result = dx.get(at);
-#pragma unroll
-    for (int i = 0; i < V; i++) {
-      const float value = v.at[i] * (dv.at[i] - sum);
-      result.at[i] = Accumulate ? result.at[i] + value : value;
-    }
-    dx.set(at, result);
-  },
-                    dy, y);
-}
-
-// dX = Y * (dY - sum of dY * Y): a is dY, b is Y, y is dX.
-template <class Index, bool Accumulate, class DY, class Y, class DX>
-__device__ __forceinline__ void softmax_gradient(const reprise_elementwise_arguments &p) {
-  if (in_groups<8, DY>(p, p.a) && in_groups<8, Y>(p, p.b) && in_groups<8, DX>(p, p.y))
-    softmax_gradient_row<8, Index, Accumulate, DY, Y, DX>(p);
-  else
-    softmax_gradient_row<1, Index, Accumulate, DY, Y, DX>(p);
-}
-
-} // namespace reprise
-
+// ==== statistics.cuh uses normalize.cuh, reduce.cuh
 // Batch statistics in training, their running averages, and the two sums of
 // the gradient of batch normalisation.
 
@@ -3427,6 +3450,7 @@ __device__ __forceinline__ void normalize_reduce_finish(const reprise_channel_ar
 
 } // namespace reprise
 
+// ==== strided_gradient.cuh uses convolution.cuh, neighbours.cuh
 // Input gradient of a 3x3 convolution of stride 2, in 16 bits.
 //
 // The pixels of dX fall into four parity classes, which meet 1, 2, 2 and 4 of the
@@ -3671,6 +3695,7 @@ __device__ __forceinline__ void convolution_strided_gradient(const reprise_convo
 
 } // namespace reprise
 
+// ==== weight_gradient.cuh uses convolution.cuh
 // Weight gradient of a convolution as a matrix product on tiles, in two passes.
 //
 // GEMM view, one for each tap: dW[co][ci] = sum over pixels of dY[pixel][co] *
@@ -3872,6 +3897,7 @@ __device__ __forceinline__ void weight_gradient_partial(const reprise_weight_gra
 
 } // namespace reprise
 
+// ==== weight_gradient_ring.cuh uses weight_gradient.cuh
 // What the 16-bit kernels of weight gradients share: the walk over their pixels
 // through a ring of stages in shared memory, and the sum over warps that share
 // the pixels of a stage.
@@ -3954,6 +3980,7 @@ __device__ __forceinline__ void sum_pixels(const reprise_weight_gradient_argumen
 
 } // namespace reprise
 
+// ==== weight_gradient_flat.cuh uses weight_gradient_ring.cuh
 // Weight gradient of a 1x1 convolution of stride 1 in 16 bits, first pass: one
 // matrix product over pixels that lie one after the other in memory.
 //
@@ -4072,6 +4099,7 @@ __device__ __forceinline__ void weight_gradient_flat(const reprise_weight_gradie
 
 } // namespace reprise
 
+// ==== weight_gradient_halo.cuh uses weight_gradient_ring.cuh
 // Weight gradient of a 3x3 convolution in 16 bits, first pass: all taps from one
 // tile of the source.
 //
@@ -4207,6 +4235,7 @@ __device__ __forceinline__ void weight_gradient_halo(const reprise_weight_gradie
 
 } // namespace reprise
 
+// ==== weight_gradient_narrow.cuh uses weight_gradient_ring.cuh
 // Weight gradient of a layer with few input channels in 16 bits, first pass: the
 // first layer of a network.
 //
@@ -4333,6 +4362,7 @@ __device__ __forceinline__ void weight_gradient_narrow(const reprise_weight_grad
 
 } // namespace reprise
 
+// ==== weight_gradient_reduce.cuh uses types.cuh
 // Weight gradients, second pass: the partial sums of many layers in one launch.
 //
 // A block makes 1024 / L neighbouring weights of one layer. L lanes share the rows
@@ -4425,6 +4455,7 @@ __device__ __forceinline__ void weight_gradient_reduce(const reprise_reduce_argu
 
 } // namespace reprise
 
+// ==== window.cuh uses warp_tile.cuh
 // 3x3 convolution, and its input gradient of stride 1, of few channels, in 16 bits.
 //
 // Tiling: a block makes 8 x 16 pixels of the result at a time and all its channels
@@ -4551,6 +4582,7 @@ __device__ __forceinline__ void convolution_window(const reprise_convolution_arg
 
 } // namespace reprise
 
+// ==== precision
 using namespace reprise;
 
 #if defined(REPRISE_FP32)
@@ -4583,31 +4615,7 @@ using index_t = uint32_t;
 #define REPRISE_JOIN(name) REPRISE_WIDTH(name)
 #define REPRISE_NAME(name) REPRISE_JOIN(REPRISE_PRECISION(name))
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  batch_statistics_finish<0x3a83126fu, 0x3cf5c28fu, false>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_channel_sum_finish_n)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  channel_sum_finish<false>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_channel_sum_partial_1_3_1_4_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  channel_sum_partial<index_t, 1, 3, 1, 4, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_channel_sum_partial_1_5_1_8_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  channel_sum_partial<index_t, 1, 5, 1, 8, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_convolution_direct_shape_3_16_3_2_1_64_16_4_y_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_direct<index_t, convolution_shape<3, 16, 3, 2, 1, 64, 16>, 4, true, false, false, element, element>(p);
-}
-
+// ==== kernels of convolution.cuh
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_e_shape_16_21_3_2_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_n)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
   convolution<element, tf32, index_t, convolution_shape<16, 21, 3, 2, 1, 128, 16>, true, false, true, 8, false, false, element, gradient_sums<silu, 0x00000000u, element>, false>(p);
@@ -4663,61 +4671,13 @@ extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_
   convolution<element, tf32, index_t, convolution_shape<69, 8, 3, 1, 1, 128, 64>, true, false, true, 1, false, false, element, no_sums, true>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+// ==== kernels of direct.cuh
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_convolution_direct_shape_3_16_3_2_1_64_16_4_y_n_n_e_e)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  convolution_narrow<element, tf32, index_t, convolution_shape<3, 16, 3, 2, 1, 128, 16>, false, element, no_sums>(p);
+  convolution_direct<index_t, convolution_shape<3, 16, 3, 2, 1, 64, 16>, 4, true, false, false, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_narrow<element, tf32, index_t, convolution_shape<3, 16, 3, 2, 1, 128, 16>, false, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_pointwise<element, tf32, index_t, convolution_shape<12, 3, 1, 1, 1, 128, 32>, 2, 4, 25856, true, false, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_pointwise<element, tf32, index_t, convolution_shape<12, 3, 1, 1, 1, 128, 32>, 2, 4, 26112, false, true, false, true, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_pointwise<element, tf32, index_t, convolution_shape<21, 16, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_pointwise<element, tf32, index_t, convolution_shape<21, 16, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, statistics_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_pointwise<element, tf32, index_t, convolution_shape<8, 5, 1, 1, 1, 128, 32>, 2, 4, 25856, true, false, true, false, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_pointwise<element, tf32, index_t, convolution_shape<8, 5, 1, 1, 1, 128, 32>, 2, 4, 26112, false, true, false, true, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_strided_gradient_e_shape_21_32_3_2_1_128_32_9_35280_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_strided_gradient<element, tf32, index_t, convolution_shape<21, 32, 3, 2, 1, 128, 32>, 9, 35280, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<16, 21, 3, 2, 1, 128, 32>, 67680, false, false, false, element, no_sums>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
-  wait_for_launch_before();
-  convolution_window<element, tf32, index_t, convolution_shape<16, 21, 3, 2, 1, 128, 32>, 67680, false, false, false, element, statistics_sums>(p);
-}
-
+// ==== kernels of dropout.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_dropout_0x0008000000000000ull_0x3faaaaabu_e_e_e)(const __grid_constant__ reprise_dropout_arguments p) {
   wait_for_launch_before();
   dropout<0x0008000000000000ull, 0x3faaaaabu, index_t, element, element, element>(p);
@@ -4728,6 +4688,7 @@ extern "C" __global__ void __launch_bounds__(1) REPRISE_NAME(reprise_small_e8421
   dropout_advance(p);
 }
 
+// ==== kernels of elementwise.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_elementwise_copy_operation_n_1_8_e_e_s)(const __grid_constant__ reprise_elementwise_arguments p) {
   wait_for_launch_before();
   elementwise<copy_operation, false, index_t, 1, 8, element, element, float>(p);
@@ -4748,6 +4709,13 @@ extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e84
   elementwise<scale_operation<0x3eb33333u>, false, index_t, 1, 8, element, element, float>(p);
 }
 
+// ==== kernels of images.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_write_images_e)(const __grid_constant__ reprise_images_arguments p) {
+  wait_for_launch_before();
+  write_images<index_t, element>(p);
+}
+
+// ==== kernels of matmul.cuh
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e)(const __grid_constant__ reprise_matmul_arguments p) {
   wait_for_launch_before();
   matmul<element, tf32, index_t, 32, 64, true, true, false, vector_copies, checked_copies, single_copies, false, false, 0x3f800000u, element, element, element>(p);
@@ -4778,16 +4746,18 @@ extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e84
   matmul<element, tf32, index_t, 64, 64, false, false, false, vector_copies, vector_copies, vector_copies, false, false, 0x3f800000u, element, element, element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_max_pool_21_1_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+// ==== kernels of narrow.cuh
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  max_pool<index_t, 21, 1, 5, 1, 2, true, element, element>(p);
+  convolution_narrow<element, tf32, index_t, convolution_shape<3, 16, 3, 2, 1, 128, 16>, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_max_pool_gradient_21_1_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_narrow_e_shape_3_16_3_2_1_128_16_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  max_pool_gradient<index_t, 21, 1, 5, 1, 2, true, element, element>(p);
+  convolution_narrow<element, tf32, index_t, convolution_shape<3, 16, 3, 2, 1, 128, 16>, false, element, statistics_sums>(p);
 }
 
+// ==== kernels of normalize.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_12_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
   wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 12, 8, 2, element, element, element>(p);
@@ -4811,31 +4781,6 @@ extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e84
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
   wait_for_launch_before();
   normalize_gradient<silu, 0x00000000u, false, index_t, 1, 8, 8, 2, element, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_finish)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_finish(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 16, 8, 2, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 21, 1, 32, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 32, 8, 4, element, element>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e)(const __grid_constant__ reprise_channel_arguments p) {
-  wait_for_launch_before();
-  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 8, 8, 1, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_silu_0x00000000u_n_1_12_8_4_e_e_e)(const __grid_constant__ reprise_channel_arguments p) {
@@ -4863,24 +4808,52 @@ extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e84
   normalize<silu, 0x00000000u, false, index_t, 1, 8, 8, 2, element, element, element>(p);
 }
 
+// ==== kernels of pack.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_pack_weights_e)(const __grid_constant__ reprise_pack_arguments p) {
   wait_for_launch_before();
   pack_weights<element>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_running_statistics_0x3a83126fu)(const __grid_constant__ reprise_channel_arguments p) {
+// ==== kernels of pointwise.cuh
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_gradient_sums_silu_0x00000000u_e)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  running_statistics<0x3a83126fu>(p);
+  convolution_pointwise<element, tf32, index_t, convolution_shape<12, 3, 1, 1, 1, 128, 32>, 2, 4, 25856, true, false, true, false, false, element, gradient_sums<silu, 0x00000000u, element>>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_softmax_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_12_3_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  softmax<index_t, element, element>(p);
+  convolution_pointwise<element, tf32, index_t, convolution_shape<12, 3, 1, 1, 1, 128, 32>, 2, 4, 26112, false, true, false, true, false, element, no_sums>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_softmax_gradient_n_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  softmax_gradient<index_t, false, element, element, element>(p);
+  convolution_pointwise<element, tf32, index_t, convolution_shape<21, 16, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_21_16_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_pointwise<element, tf32, index_t, convolution_shape<21, 16, 1, 1, 1, 128, 32>, 2, 4, 43520, false, true, true, false, false, element, statistics_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_pointwise<element, tf32, index_t, convolution_shape<8, 5, 1, 1, 1, 128, 32>, 2, 4, 25856, true, false, true, false, false, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_convolution_pointwise_e_shape_8_5_1_1_1_128_32_2_4_26112_n_y_n_y_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_pointwise<element, tf32, index_t, convolution_shape<8, 5, 1, 1, 1, 128, 32>, 2, 4, 26112, false, true, false, true, false, element, no_sums>(p);
+}
+
+// ==== kernels of pool.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_max_pool_21_1_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
+  max_pool<index_t, 21, 1, 5, 1, 2, true, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_max_pool_gradient_21_1_5_1_2_y_e_e)(const __grid_constant__ reprise_map_arguments p) {
+  wait_for_launch_before();
+  max_pool_gradient<index_t, 21, 1, 5, 1, 2, true, element, element>(p);
 }
 
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_upsample_32_1_e_e)(const __grid_constant__ reprise_map_arguments p) {
@@ -4893,11 +4866,93 @@ extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e84
   upsample_gradient<index_t, 32, 1, false, element, element>(p);
 }
 
+// ==== kernels of reduce.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_channel_sum_finish_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  channel_sum_finish<false>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_channel_sum_partial_1_3_1_4_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  channel_sum_partial<index_t, 1, 3, 1, 4, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_channel_sum_partial_1_5_1_8_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  channel_sum_partial<index_t, 1, 5, 1, 8, element>(p);
+}
+
+// ==== kernels of softmax.cuh
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_softmax_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
+  softmax<index_t, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_softmax_gradient_n_e_e_e)(const __grid_constant__ reprise_elementwise_arguments p) {
+  wait_for_launch_before();
+  softmax_gradient<index_t, false, element, element, element>(p);
+}
+
+// ==== kernels of statistics.cuh
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  batch_statistics_finish<0x3a83126fu, 0x3cf5c28fu, false>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_finish)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_finish(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 16, 8, 2, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 21, 1, 32, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 32, 8, 4, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  normalize_reduce_partial<silu, 0x00000000u, index_t, 1, 8, 8, 1, element, element>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_running_statistics_0x3a83126fu)(const __grid_constant__ reprise_channel_arguments p) {
+  wait_for_launch_before();
+  running_statistics<0x3a83126fu>(p);
+}
+
+// ==== kernels of strided_gradient.cuh
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_strided_gradient_e_shape_21_32_3_2_1_128_32_9_35280_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_strided_gradient<element, tf32, index_t, convolution_shape<21, 32, 3, 2, 1, 128, 32>, 9, 35280, false, element, no_sums>(p);
+}
+
+// ==== kernels of weight_gradient.cuh
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_partial_e_shape_12_3_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
+  weight_gradient_partial<element, tf32, index_t, convolution_shape<12, 3, 1, 1, 1, 64, 16>, 1, false, true, false>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_partial_e_shape_8_5_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
+  wait_for_launch_before();
+  weight_gradient_partial<element, tf32, index_t, convolution_shape<8, 5, 1, 1, 1, 64, 16>, 1, false, true, false>(p);
+}
+
+// ==== kernels of weight_gradient_flat.cuh
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_flat_e_shape_21_16_1_1_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   wait_for_launch_before();
   weight_gradient_flat<element, tf32, index_t, convolution_shape<21, 16, 1, 1, 1, 16, 32>>(p);
 }
 
+// ==== kernels of weight_gradient_halo.cuh
 extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_halo_e_shape_16_21_3_2_1_32_16)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   wait_for_launch_before();
   weight_gradient_halo<element, tf32, index_t, convolution_shape<16, 21, 3, 2, 1, 32, 16>>(p);
@@ -4918,27 +4973,25 @@ extern "C" __global__ void __launch_bounds__(128, 4) REPRISE_NAME(reprise_small_
   weight_gradient_halo<element, tf32, index_t, convolution_shape<69, 8, 3, 1, 1, 16, 32>>(p);
 }
 
+// ==== kernels of weight_gradient_narrow.cuh
 extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32)(const __grid_constant__ reprise_weight_gradient_arguments p) {
   wait_for_launch_before();
   weight_gradient_narrow<element, tf32, index_t, convolution_shape<3, 16, 3, 2, 1, 16, 32>>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_partial_e_shape_12_3_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
-  wait_for_launch_before();
-  weight_gradient_partial<element, tf32, index_t, convolution_shape<12, 3, 1, 1, 1, 64, 16>, 1, false, true, false>(p);
-}
-
-extern "C" __global__ void __launch_bounds__(128) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_partial_e_shape_8_5_1_1_1_64_16_1_n_y_n)(const __grid_constant__ reprise_weight_gradient_arguments p) {
-  wait_for_launch_before();
-  weight_gradient_partial<element, tf32, index_t, convolution_shape<8, 5, 1, 1, 1, 64, 16>, 1, false, true, false>(p);
-}
-
+// ==== kernels of weight_gradient_reduce.cuh
 extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_weight_gradient_reduce)(const __grid_constant__ reprise_reduce_arguments p) {
   wait_for_launch_before();
   weight_gradient_reduce(p);
 }
 
-extern "C" __global__ void __launch_bounds__(256) REPRISE_NAME(reprise_small_e8421707_network_write_images_e)(const __grid_constant__ reprise_images_arguments p) {
+// ==== kernels of window.cuh
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_no_sums)(const __grid_constant__ reprise_convolution_arguments p) {
   wait_for_launch_before();
-  write_images<index_t, element>(p);
+  convolution_window<element, tf32, index_t, convolution_shape<16, 21, 3, 2, 1, 128, 32>, 67680, false, false, false, element, no_sums>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 3) REPRISE_NAME(reprise_small_e8421707_network_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_statistics_sums)(const __grid_constant__ reprise_convolution_arguments p) {
+  wait_for_launch_before();
+  convolution_window<element, tf32, index_t, convolution_shape<16, 21, 3, 2, 1, 128, 32>, 67680, false, false, false, element, statistics_sums>(p);
 }

@@ -15,7 +15,7 @@ const OptimizerDigest = "41246ceb215ac03c1dbfaf2ec24642d69404bba16b10c5e9740a2e5
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "28c86e584bd1011f695b7127bc222674b566f29ef71264ae6d455fcdd612a326"
+const OptimizerKernels = "2aa6fcb8f4ad221d27c6bf647697035febb746ebcdd80319a23e9f35c49f2d38"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

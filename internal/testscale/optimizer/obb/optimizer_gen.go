@@ -15,7 +15,7 @@ const OptimizerDigest = "67a7940647caed08c579b33cb4212b6e447eaf52379a8b9b8712107
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "212b16acad270d07bfb957a25dff3a502e4dfc68c80ba145a2a511b95b0179e2"
+const OptimizerKernels = "898955781f308c1f82d741e661cea50c18c1cc26583dc6f20e35a3f7284eb469"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

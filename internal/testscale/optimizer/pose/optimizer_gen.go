@@ -15,7 +15,7 @@ const OptimizerDigest = "e651a3c826fe5ab4a47cb2bdbefbf8a56c03601e1f181774a15703f
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "a5accc13c78262106efd9193a6879869381538f915882f93047bdecc2a5653b9"
+const OptimizerKernels = "55ec5464b30098986c29884c1b215b5de43f81d388b5505ef35f4721f45940d5"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

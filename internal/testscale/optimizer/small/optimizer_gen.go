@@ -15,7 +15,7 @@ const OptimizerDigest = "8b579b9a0f92f43fb2776f10d2afa6f27eac3a7f6fb58a428c0150c
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "a299b51fdf742f243ada3243b19a29e7fceba744ab5ed6313d6f722dc00740ad"
+const OptimizerKernels = "97e61b28cf06d838e70bc1fe8af1705de73d696253e82ab42f12da9ee421151a"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -15,7 +15,7 @@ const FeaturesDigest = "7219dd5d6285e51a059791e2330abff877b595b864a55b13280437f8
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "c7c0ec5f20ee1bb04fba8373293229f25569b81dbaab09e32e729cc5a0791533"
+const FeaturesKernels = "2ec746af6e1341e36fe314026bb2dcbf64755f3a98a55ca5a7da62f8e97e19ea"
 
 //go:embed features_plan.json
 var planFeatures []byte
