@@ -27,6 +27,10 @@ type Summary struct {
 	Images  int     `json:"images"` // trained on since the start or resume
 	Seconds float64 `json:"seconds"`
 
+	// Overflows is how many steps since the start or resume changed no
+	// parameter: their scaled gradients were not finite in FP16.
+	Overflows int `json:"overflows"`
+
 	FirstEpochLoss Number   `json:"firstEpochLoss"` // mean
 	LastEpochLoss  Number   `json:"lastEpochLoss"`  // mean
 	Validation     []Figure `json:"validation,omitempty"`
@@ -43,7 +47,7 @@ func summarise[T device.Float](s *config.Settings, f *trainer.Fit[T], m *meter, 
 	}
 	out := &Summary{
 		Task: s.Task, Scale: s.Model.Scale, Classes: s.Model.Classes, Device: s.Device, Precision: s.Trainer.Precision,
-		Steps: f.Steps(), Images: m.seen, Seconds: took.Seconds(),
+		Steps: f.Steps(), Images: m.seen, Seconds: took.Seconds(), Overflows: f.Overflows(),
 		Validation: figuresOf(m.validation), Recording: f.Report(), Hashes: hashes,
 	}
 	losses := f.Losses()
@@ -84,6 +88,9 @@ func (s *Summary) WriteText(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "loss per epoch %.4f -> %.4f (%.1f %% lower)\n", s.FirstEpochLoss, s.LastEpochLoss, 100*s.Fall())
+	if s.Overflows > 0 {
+		fmt.Fprintf(w, "%d steps without an update: scaled gradients overflowed and the loss scale was lowered\n", s.Overflows)
+	}
 	for _, t := range s.Validation {
 		fmt.Fprintf(w, "validation %s %.4f\n", t.Name, t.Value)
 	}

@@ -182,6 +182,7 @@ func TestLossThatIsNotFinite(t *testing.T) {
 	require.Equal(t, want.Hashes, got.Hashes)
 	require.Equal(t, []string{"warning: epoch 0, batch 1: the loss is NaN; the step is skipped"}, replayed.warnings())
 	require.Equal(t, 3, replayed.report().Replayed)
+	require.Equal(t, 1, replayed.report().ForwardOnly)
 	native.close()
 	replayed.close()
 	require.EqualValues(t, 5, replayed.report().GraphLaunches, "the skipped backward pass is not launched")

@@ -24,6 +24,8 @@ type Fit[T device.Float] struct {
 	alpha   float64
 	skipped int // steps without backward pass, in a row
 	log     *lossLog
+
+	overflows int // optimizer steps without an update, since the fit was opened
 }
 
 // New prepares a fit on a device; the device stays the caller's. With
@@ -201,3 +203,7 @@ func (f *Fit[T]) Learner() *Learner[T] { return f.learner }
 
 // Steps is the number of optimizer steps so far.
 func (f *Fit[T]) Steps() int { return f.learner.update.Steps }
+
+// Overflows is the number of optimizer steps since the start or resume that
+// changed no parameter, because scaled gradients were not finite.
+func (f *Fit[T]) Overflows() int { return f.overflows }

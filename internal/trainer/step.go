@@ -27,8 +27,12 @@ func (f *Fit[T]) step(batch *data.Batch) error {
 	if err := f.backward(loss); err != nil {
 		return err
 	}
-	if _, _, err := f.learner.Update(); err != nil {
+	outcome, _, err := f.learner.Update()
+	if err != nil {
 		return err
+	}
+	if outcome.Overflow {
+		f.overflows++
 	}
 	if f.options.Progress != nil {
 		f.options.Progress.Step(batch.N, loss.Total)

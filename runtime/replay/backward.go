@@ -98,9 +98,9 @@ func (s *Stage) runBackward(pattern int, cotangents []Source, reason *Reason) er
 		s.withdraw(reached)
 		return err
 	}
-	if st.reason == nil && reason != nil {
+	if st.reason == nil {
 		st.reason = reason
-		s.counts.demote(reason)
+		s.counts.finish(reason)
 	}
 	st.inputs = s.plan.Backward[pattern].Inputs
 	return s.fit.settle(s.publish(reached, kept))

@@ -36,6 +36,20 @@ func TestReplaysAreGraphLaunches(t *testing.T) {
 	r.close()
 }
 
+// A step whose objective uses no output, or whose loss is not finite, has no
+// backward pass: its replay is one launch, and the report says so.
+func TestForwardOnlyReplays(t *testing.T) {
+	r := newRig(t, Settings{}, capture)
+	r.step(1)
+	r.forward(2)
+	r.backward(nil, nil)
+	r.forward(3) // the trainer skips the backward pass
+	r.step(4)
+	got := r.report()
+	require.Equal(t, StageReport{Name: "pair", Asked: true, Recorded: 1, Replayed: 4, ForwardOnly: 2, GraphLaunches: 6}, got)
+	r.close()
+}
+
 // Field case SE-01, contract I2 and I7: recording executes nothing, so that the
 // state after the step in which it happens is that of one native step.
 func TestRecordingLeavesNoTrace(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 )
 
 // Report is what a fit has done so far. Numbers of steps count training steps,
-// which are replays only if both their passes were.
+// which are replays only if all their passes were: forward, and backward if the
+// objective used an output of the stage.
 type Report struct {
 	Device    string           `json:"device"`
 	Precision device.Precision `json:"precision"`
@@ -29,8 +30,11 @@ type StageReport struct {
 	Asked    bool   `json:"asked"`    // for replay
 	Recorded int    `json:"recorded"` // signatures recorded, forward and backward together
 	Replayed int    `json:"replayed"` // steps
-	Native   int    `json:"native"`   // steps and evaluations
-	Partial  int    `json:"partial"`  // of Native: partial batches
+	// ForwardOnly is how many of Replayed had no backward pass, because the
+	// objective used no output of the stage or the loss was not finite.
+	ForwardOnly int `json:"forwardOnly"`
+	Native      int `json:"native"`  // steps and evaluations
+	Partial     int `json:"partial"` // of Native: partial batches
 
 	Reasons []ReasonCount `json:"reasons,omitempty"` // of Native, in guard order
 
@@ -47,6 +51,7 @@ type ReasonCount struct {
 // counts is what a stage counts.
 type counts struct {
 	recorded, replayed int
+	backward           int // of replayed: with a backward pass
 	reasons            []ReasonCount
 	kernels, graphs    int64
 	steps              int // training steps
@@ -71,8 +76,13 @@ func (c *counts) native(reason *Reason) {
 	c.reasons = append(c.reasons, ReasonCount{Reason: *reason, Calls: 1})
 }
 
-// demote turns the last step, counted as a replay, into a native one.
-func (c *counts) demote(reason *Reason) {
+// finish counts the backward pass of a step whose forward pass was a replay. With
+// a reason it was native, and with it the step.
+func (c *counts) finish(reason *Reason) {
+	if reason == nil {
+		c.backward++
+		return
+	}
 	c.replayed--
 	c.native(reason)
 }
@@ -101,7 +111,8 @@ func (f *Fit) Report() Report {
 func (s *Stage) report() StageReport {
 	r := StageReport{
 		Name: s.plan.Name, Asked: s.options.Capture, Recorded: s.counts.recorded, Replayed: s.counts.replayed,
-		Reasons: slices.Clone(s.counts.reasons), KernelLaunches: s.counts.kernels, GraphLaunches: s.counts.graphs,
+		ForwardOnly: s.counts.replayed - s.counts.backward,
+		Reasons:     slices.Clone(s.counts.reasons), KernelLaunches: s.counts.kernels, GraphLaunches: s.counts.graphs,
 	}
 	for _, reason := range r.Reasons {
 		r.Native += reason.Calls
@@ -146,6 +157,9 @@ func (r Report) String() string {
 		var reasons []string
 		for _, reason := range s.Reasons {
 			reasons = append(reasons, fmt.Sprintf("%s %d", reason.Text, reason.Calls))
+		}
+		if s.ForwardOnly > 0 {
+			reasons = append(reasons, fmt.Sprintf("replayed forward only %d", s.ForwardOnly))
 		}
 		asked := map[bool]string{false: "no", true: "yes"}[s.Asked]
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", s.Name, asked, s.Recorded, s.Replayed, s.Native, s.KernelLaunches, s.GraphLaunches, strings.Join(reasons, ", "))

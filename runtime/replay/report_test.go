@@ -23,13 +23,13 @@ func TestReport(t *testing.T) {
 
 	require.Equal(t, `fit on fake, fp32
 stage  asked  recorded  replayed  native  kernel launches  graph launches  reasons
-pair   yes    1         2         3       11               2               evaluation 1, partial batch 1, head changed: extra branch 1
+pair   yes    1         2         3       11               2               evaluation 1, partial batch 1, head changed: extra branch 1, replayed forward only 2
 heads  no     0         0         0       0                0               
 `, r.fit.Report().String())
 
 	data, err := json.Marshal(r.fit.Report().Stages[0])
 	require.NoError(t, err)
-	require.Equal(t, `{"name":"pair","asked":true,"recorded":1,"replayed":2,"native":3,"partial":1,"reasons":[`+
+	require.Equal(t, `{"name":"pair","asked":true,"recorded":1,"replayed":2,"forwardOnly":2,"native":3,"partial":1,"reasons":[`+
 		`{"guard":"G9","scope":"call","text":"evaluation","calls":1},`+
 		`{"guard":"G4","scope":"step","text":"partial batch","calls":1},`+
 		`{"guard":"G6","scope":"from then on","text":"head changed: extra branch","calls":1}],`+
