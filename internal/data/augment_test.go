@@ -29,15 +29,14 @@ func draw(seed uint64) *Draw { return &Draw{Random: stream(seed, purposeAugment,
 // worked numbers of the jitter itself are tests of runtime/device.
 func TestHSVStepDraws(t *testing.T) {
 	source := rasterOf(drawing(9, 7, 1))
-	before := source.float().Pixels
-	out, err := DefaultHSV.Apply(draw(4), Sample{Image: source.float(), Target: everyModality()})
+	out, err := DefaultHSV.Apply(draw(4), Sample{Image: drawn(source), Target: everyModality()})
 	require.NoError(t, err)
-	require.Equal(t, before, out.Image.Pixels)
+	require.Equal(t, source.Pixels, out.Image.Codes())
 	require.Equal(t, everyModality(), out.Target)
 	same := draw(4)
 	require.Equal(t, device.NewJitter(same.uniform(-0.015, 0.015), same.uniform(-0.7, 0.7), same.uniform(-0.4, 0.4)), out.Jitter)
 
-	none, err := HSVStep{}.Apply(draw(4), Sample{Image: source.float()})
+	none, err := HSVStep{}.Apply(draw(4), Sample{Image: drawn(source)})
 	require.NoError(t, err)
 	require.Zero(t, none.Jitter)
 	flipped, err := FlipStep{Probability: 1}.Apply(draw(4), out)
@@ -64,21 +63,21 @@ func TestFlipWorkedNumbers(t *testing.T) {
 }
 
 func TestFlipMirrorsColumnsPolygonsAndKeypoints(t *testing.T) {
-	source := rasterOf(drawing(5, 3, 1)).float()
-	sample := Sample{Image: rasterOf(drawing(5, 3, 1)).float(), Target: everyModality()}
+	source := rasterOf(drawing(5, 3, 1))
+	sample := Sample{Image: drawn(source), Target: everyModality()}
 	flip := FlipStep{Probability: 1, KeypointOrder: []int{1, 0}}
 	out, err := flip.Apply(draw(1), sample)
 	require.NoError(t, err)
 	require.Equal(t, sample.Target, everyModality(), "the argument stays")
-	require.Equal(t, source.Pixels[0:3], out.Image.Pixels[12:15])
-	require.Equal(t, source.Pixels[6:9], out.Image.Pixels[6:9])
+	require.Equal(t, source.Pixels[0:3], out.Image.Codes()[12:15])
+	require.Equal(t, source.Pixels[6:9], out.Image.Codes()[6:9])
 	require.Equal(t, geometry.Point{X: 4 - 100, Y: 50}, out.Target.Polygons[0][0], "not clamped")
 	require.Equal(t, []geometry.Point{{X: 4 - 300, Y: 200}, {X: 4 - 100, Y: 60}}, out.Target.Keypoints[0])
 	require.Equal(t, []uint8{1, 2}, out.Target.Visibility[0])
 
 	again, err := flip.Apply(draw(1), out)
 	require.NoError(t, err)
-	require.Equal(t, source, again.Image)
+	require.Equal(t, source.Pixels, again.Image.Codes())
 	require.Equal(t, sample.Target.Keypoints, again.Target.Keypoints)
 
 	_, err = FlipStep{Probability: 1, KeypointOrder: []int{0}}.Apply(draw(1), sample)
@@ -89,10 +88,10 @@ func TestFlipProbability(t *testing.T) {
 	flips := 0
 	source := draw(9)
 	for range 2000 {
-		sample := Sample{Image: &Image{Width: 2, Height: 1, Pixels: []float32{1, 0, 0, 0, 0, 0}}}
+		sample := Sample{Image: drawn(&Raster{Width: 2, Height: 1, Pixels: []uint8{255, 0, 0, 0, 0, 0}})}
 		out, err := FlipStep{Probability: 0.5}.Apply(source, sample)
 		require.NoError(t, err)
-		if out.Image.Pixels[3] == 1 {
+		if out.Image.Codes()[3] == 255 {
 			flips++
 		}
 	}

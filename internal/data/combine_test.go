@@ -24,6 +24,18 @@ func plain(side int, codes ...uint8) memory {
 	return source
 }
 
+// black is a black square image.
+func black(side int) *Image {
+	return drawn(&Raster{Width: side, Height: side, Pixels: make([]uint8, 3*side*side)})
+}
+
+// firstValue is the first value of an image before it is rounded to a code.
+func firstValue(m *Image) float64 {
+	row := make([]float32, 3*m.Width)
+	m.painter()(0, row)
+	return float64(row[0])
+}
+
 func TestMixupBlendsAndJoins(t *testing.T) {
 	base := LetterboxBase{Size: 8}
 	random := draw(2)
@@ -39,7 +51,7 @@ func TestMixupBlendsAndJoins(t *testing.T) {
 	gamma := distuv.Gamma{Alpha: 32, Beta: 1, Src: replay.Random}
 	x, y := gamma.Rand(), gamma.Rand()
 	want := x/(x+y) + (1-x/(x+y))*float64(1-other)
-	require.InDelta(t, want, float64(mixed.Image.Pixels[0]), 1e-6)
+	require.InDelta(t, want, firstValue(mixed.Image), 1e-6)
 	require.Equal(t, []int{0, other}, mixed.Target.Labels)
 	require.Equal(t, replay.Random.Uint64(), random.Random.Uint64(), "nothing else is drawn")
 }
@@ -53,10 +65,10 @@ func TestMixupProportions(t *testing.T) {
 	sum, squares := 0.0, 0.0
 	const count = 4000
 	for range count {
-		sample := Sample{Image: &Image{Width: 1, Height: 1, Pixels: []float32{1, 1, 1}}}
+		sample := Sample{Image: drawn(&Raster{Width: 1, Height: 1, Pixels: []uint8{255, 255, 255}})}
 		mixed, err := MixupStep{Probability: 1, Base: base}.Apply(random, sample)
 		require.NoError(t, err)
-		v := float64(mixed.Image.Pixels[0])
+		v := firstValue(mixed.Image)
 		sum, squares = sum+v, squares+v*v
 	}
 	mean := sum / count
@@ -68,14 +80,14 @@ func TestCopyPasteOverwritesInsideTheRing(t *testing.T) {
 	base := LetterboxBase{Size: 8}
 	random := draw(1)
 	random.Source = plain(8, 255)
-	destination := Sample{Image: NewImage(8, 8), Target: Target{}}
+	destination := Sample{Image: black(8), Target: Target{}}
 	pasted, err := CopyPasteStep{Probability: 1, Base: base}.Apply(random, destination)
 	require.NoError(t, err)
 	require.Equal(t, []int{0}, pasted.Target.Labels)
 	for y := range 8 {
 		for x := range 8 {
 			inside := x >= 2 && x < 6 && y >= 2 && y < 6
-			require.Equal(t, inside, pasted.Image.Pixels[3*(8*y+x)] == 1, "%d %d", x, y)
+			require.Equal(t, inside, pasted.Image.Codes()[3*(8*y+x)] == 255, "%d %d", x, y)
 		}
 	}
 	// An instance without a ring, or an oriented one, takes no pasting.
@@ -83,10 +95,10 @@ func TestCopyPasteOverwritesInsideTheRing(t *testing.T) {
 		{Labels: []int{4}, Boxes: []geometry.Box{{X2: 3, Y2: 3}}},
 		{Labels: []int{4}, Boxes: []geometry.Box{{X2: 3, Y2: 3}}, Polygons: make([][]geometry.Point, 1), Rotated: make([]geometry.RotatedBox, 1)},
 	} {
-		kept, err := CopyPasteStep{Probability: 1, Base: base}.Apply(random, Sample{Image: NewImage(8, 8), Target: target})
+		kept, err := CopyPasteStep{Probability: 1, Base: base}.Apply(random, Sample{Image: black(8), Target: target})
 		require.NoError(t, err)
 		require.Equal(t, target, kept.Target)
-		require.Equal(t, NewImage(8, 8), kept.Image)
+		require.Equal(t, black(8).Codes(), kept.Image.Codes())
 	}
 }
 
@@ -97,7 +109,7 @@ func TestCombiningStepsObeyTheirProbability(t *testing.T) {
 		random.Source = plain(4, 9)
 		combined := 0
 		for range 2000 {
-			out, err := step.Apply(random, Sample{Image: NewImage(4, 4)})
+			out, err := step.Apply(random, Sample{Image: black(4)})
 			require.NoError(t, err)
 			combined += out.Target.Len()
 		}

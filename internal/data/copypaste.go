@@ -33,6 +33,7 @@ func (s CopyPasteStep) Apply(draw *Draw, sample Sample) (Sample, error) {
 	if !outlined(other.Target) {
 		return sample, nil
 	}
+	below, above := sample.Image.Codes(), other.Image.Codes()
 	for i, ring := range other.Target.Polygons {
 		shape := mask.Rasterise(ring, sample.Image.Width, sample.Image.Height)
 		box := other.Target.Boxes[i].Clamp(float64(shape.Width), float64(shape.Height))
@@ -40,7 +41,7 @@ func (s CopyPasteStep) Apply(draw *Draw, sample Sample) (Sample, error) {
 			for column := int(box.X1); column < shape.Width && column <= int(box.X2); column++ {
 				if shape.At(row, column) {
 					at := 3 * (row*shape.Width + column)
-					copy(sample.Image.Pixels[at:at+3], other.Image.Pixels[at:at+3])
+					copy(below[at:at+3], above[at:at+3])
 				}
 			}
 		}

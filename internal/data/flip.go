@@ -50,12 +50,13 @@ func (s FlipStep) Apply(draw *Draw, sample Sample) (Sample, error) {
 }
 
 func flipImage(m *Image) {
+	codes := m.Codes()
 	for y := range m.Height {
-		row := m.Pixels[3*y*m.Width : 3*(y+1)*m.Width]
-		for left, right := 0, len(row)-3; left < right; left, right = left+3, right-3 {
-			row[left], row[right] = row[right], row[left]
-			row[left+1], row[right+1] = row[right+1], row[left+1]
-			row[left+2], row[right+2] = row[right+2], row[left+2]
+		row := codes[3*y*m.Width : 3*(y+1)*m.Width]
+		for len(row) >= 6 {
+			left, right := (*[3]uint8)(row), (*[3]uint8)(row[len(row)-3:])
+			*left, *right = *right, *left
+			row = row[3 : len(row)-3]
 		}
 	}
 }

@@ -9,46 +9,8 @@ import (
 	_ "image/png"  // registers the PNG decoder
 	"io"
 	"io/fs"
-	"math"
 	"os"
 )
-
-// Image is an RGB image of float32 values in [0,1], interleaved (Height, Width, 3).
-type Image struct {
-	Width, Height int
-	Pixels        []float32
-}
-
-// NewImage returns a black image of width x height pixels.
-func NewImage(width, height int) *Image {
-	return &Image{Width: width, Height: height, Pixels: make([]float32, 3*width*height)}
-}
-
-// Fill sets every channel of every pixel to value.
-func (m *Image) Fill(value float32) {
-	for i := range m.Pixels {
-		m.Pixels[i] = value
-	}
-}
-
-// Quantise writes the 8-bit transport codes of the image, round half to even of
-// 255x, into codes (Height*Width*3 values). The error is at most 1/510 (data and
-// evaluation specification, section 1).
-func (m *Image) Quantise(codes []uint8) {
-	codes = codes[:len(m.Pixels)]
-	for i, value := range m.Pixels {
-		// The product is rounded to float32 first: 1.5/255 is not a float32,
-		// and its code must still be the even neighbour of 1.5. Adding 1.5*2^23
-		// leaves no room for a fraction, so that the sum is rounded, half to
-		// even, and its last bits are the whole number.
-		const shift = 3 << 22
-		rounded := int32(math.Float32bits(float32(value*255)+shift)) - int32(shiftBits)
-		codes[i] = uint8(min(max(rounded, 0), 255))
-	}
-}
-
-// shiftBits are the bits of 1.5*2^23 as a float32.
-const shiftBits = 0x4b400000
 
 // mostPixels bounds the size of an image. A decoder allocates what a header
 // claims, so that a damaged one could end the process; a picture of that size
@@ -121,11 +83,3 @@ func imageFault(file string, err error) Fault {
 	}
 	return fault
 }
-
-// unit holds k/255 for every 8-bit code k.
-var unit = func() (table [256]float32) {
-	for code := range table {
-		table[code] = float32(float64(code) / 255)
-	}
-	return table
-}()

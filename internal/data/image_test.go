@@ -14,26 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestQuantiseWorkedNumbers(t *testing.T) {
-	values := []float64{0.5, 114.0 / 255, 1.5 / 255, 2.5 / 255, 0.999, 0, 1, -0.1, 1.1}
-	m := &Image{Width: 3, Height: 1, Pixels: make([]float32, len(values))}
-	for i, value := range values {
-		m.Pixels[i] = float32(value)
-	}
-	codes := make([]uint8, len(values))
-	m.Quantise(codes)
-	require.Equal(t, []uint8{128, 114, 2, 2, 255, 0, 255, 0, 255}, codes)
-}
-
-func TestQuantiseRestoresEveryCode(t *testing.T) {
-	m := &Image{Width: 256, Height: 1, Pixels: unit[:]}
-	codes := make([]uint8, 256)
-	m.Quantise(codes)
-	for i, code := range codes {
-		require.Equal(t, uint8(i), code)
-	}
-}
-
 func TestReadRasterFormats(t *testing.T) {
 	directory := t.TempDir()
 	write := func(name string, source image.Image) string {

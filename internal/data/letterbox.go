@@ -8,9 +8,6 @@ import (
 	"github.com/reprise-ml/reprise/internal/geometry"
 )
 
-// padding is the grey of canvas that no image covers.
-const padding = float32(114.0 / 255)
-
 // Letterbox is the map of an image into a canvas that keeps its shape: scaled by
 // Ratio and centred between pads (data and evaluation specification, section 5).
 // All lengths are in pixels.
@@ -103,18 +100,28 @@ func (l Letterbox) Target(t Target) Target {
 	return mapped
 }
 
-// Image draws the scaled image on a canvas of grey 114/255. The image must have
-// the size that the letterbox was made for.
+// Image is the scaled image on a canvas of grey 114/255. The raster must have the
+// size that the letterbox was made for.
 func (l Letterbox) Image(r *Raster) *Image {
-	content := r.float().resize(l.ContentWidth, l.ContentHeight)
-	canvas := scratchImage(l.Width, l.Height)
-	canvas.Fill(padding)
-	row := 3 * content.Width
-	for y := range content.Height {
-		start := 3 * ((l.PadTop+y)*l.Width + l.PadLeft)
-		copy(canvas.Pixels[start:start+row], content.Pixels[y*row:(y+1)*row])
+	return &Image{Width: l.Width, Height: l.Height, scene: letterboxed{l, r}}
+}
+
+// letterboxed is the scene of a letterbox.
+type letterboxed struct {
+	letterbox Letterbox
+	raster    *Raster
+}
+
+func (s letterboxed) painter() func(y int, row []float32) (from, to int) {
+	l := s.letterbox
+	content := s.raster.float().resize(l.ContentWidth, l.ContentHeight)
+	return func(y int, row []float32) (from, to int) {
+		if y -= l.PadTop; y < 0 || y >= content.height {
+			return 0, 0
+		}
+		copy(row[3*l.PadLeft:], content.values[3*y*content.width:3*(y+1)*content.width])
+		return l.PadLeft, l.PadLeft + content.width
 	}
-	return canvas
 }
 
 // LetterboxBase is the base that letterboxes an image to a square canvas, for

@@ -33,13 +33,13 @@ func TestTriangleTapsWorkedNumbers(t *testing.T) {
 func TestResizeIsSeparable(t *testing.T) {
 	row, column := []float64{0, 1, 4, 9, 16, 25, 36, 49}, []float64{0, 3, 9}
 	wantRow, wantColumn := []float64{2.05263158, 13.452381, 35.5789474}, []float64{0, 1.2, 3, 6.6, 9}
-	source := NewImage(8, 3)
-	for i := range source.Pixels {
+	source := newFloatImage(8, 3)
+	for i := range source.values {
 		x, y, channel := i/3%8, i/3/8, i%3
-		source.Pixels[i] = float32(float64(channel+1) * row[x] * column[y])
+		source.values[i] = float32(float64(channel+1) * row[x] * column[y])
 	}
 	resized := source.resize(3, 5)
-	for i, value := range resized.Pixels {
+	for i, value := range resized.values {
 		x, y, channel := i/3%3, i/3/3, i%3
 		want := float64(channel+1) * wantRow[x] * wantColumn[y]
 		require.InDelta(t, want, value, 1e-6*math.Max(1, want))
@@ -97,9 +97,7 @@ func TestLetterboxMapsEveryCoordinateAndBack(t *testing.T) {
 func TestLetterboxImage(t *testing.T) {
 	source := &Raster{Width: 8, Height: 5, Pixels: bytes.Repeat([]byte{128}, 8*5*3)}
 	canvas := NewLetterbox(8, 5, 4, 4).Image(source)
-	codes := make([]uint8, 48)
-	canvas.Quantise(codes)
-	for i, code := range codes {
+	for i, code := range canvas.Codes() {
 		want := uint8(114)
 		if row := i / 12; row == 1 || row == 2 {
 			want = 128
@@ -111,7 +109,5 @@ func TestLetterboxImage(t *testing.T) {
 // A letterbox that changes nothing must hand on the exact codes.
 func TestLetterboxOfFittingImageIsExact(t *testing.T) {
 	source := rasterOf(drawing(32, 32, 3))
-	codes := make([]uint8, len(source.Pixels))
-	NewLetterbox(32, 32, 32, 32).Image(source).Quantise(codes)
-	require.Equal(t, source.Pixels, codes)
+	require.Equal(t, source.Pixels, NewLetterbox(32, 32, 32, 32).Image(source).Codes())
 }

@@ -117,7 +117,7 @@ func (l *Loader) load(batch *Batch, slot, index int) error {
 	}
 	size := 3 * batch.W * batch.H
 	codes := batch.Images[slot*size : (slot+1)*size]
-	sample.Image.Quantise(codes)
+	sample.Image.Draw(codes)
 	if batch.Jitter != nil {
 		batch.Jitter[slot] = sample.Jitter
 	} else {

@@ -147,8 +147,7 @@ func TestValidationKeepsOrderAndTargets(t *testing.T) {
 		require.Equal(t, letterbox.Target(item.Target), batches[0].Targets[i])
 		image, err := ReadRaster(item.Image)
 		require.NoError(t, err)
-		codes := make([]uint8, size*size*3)
-		letterbox.Image(image).Quantise(codes)
+		codes := letterbox.Image(image).Codes()
 		require.Equal(t, codes, batches[0].Images[i*len(codes):(i+1)*len(codes)])
 	}
 	require.Zero(t, batches[0].Targets[2].Len())

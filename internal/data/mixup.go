@@ -40,18 +40,41 @@ func (s MixupStep) Apply(draw *Draw, sample Sample) (Sample, error) {
 	if err != nil {
 		return Sample{}, err
 	}
-	defer recycle(other.Image)
 	if other.Image.Width != sample.Image.Width || other.Image.Height != sample.Image.Height {
 		return Sample{}, fmt.Errorf("samples of %dx%d and %dx%d pixels; give mixup the base of its pipeline",
 			sample.Image.Width, sample.Image.Height, other.Image.Width, other.Image.Height)
 	}
 	gamma := distuv.Gamma{Alpha: mixupShape, Beta: 1, Src: draw.Random}
 	x, y := gamma.Rand(), gamma.Rand()
-	proportion := float32(x / (x + y))
-	pixels := sample.Image.Pixels
-	for i, b := range other.Image.Pixels {
-		pixels[i] = float32(proportion*pixels[i]) + float32((1-proportion)*b)
-	}
+	image := &Image{Width: sample.Image.Width, Height: sample.Image.Height,
+		scene: mixed{sample.Image, other.Image, float32(x / (x + y))}}
 	joined, err := Concat(sample.Target, other.Target)
-	return Sample{Image: sample.Image, Target: joined}, err
+	return Sample{Image: image, Target: joined}, err
+}
+
+// mixed is the scene of two images of one size, the first in the given proportion.
+type mixed struct {
+	a, b       *Image
+	proportion float32
+}
+
+func (m mixed) painter() func(y int, row []float32) (from, to int) {
+	paintA, paintB := m.a.painter(), m.b.painter()
+	other := make([]float32, 3*m.b.Width)
+	return func(y int, row []float32) (from, to int) {
+		fromA, toA := paintA(y, row)
+		fromB, toB := paintB(y, other)
+		from, to = hull([]spans{{touched: span{fromA, toA}}, {touched: span{fromB, toB}}})
+		for _, part := range []struct {
+			row      []float32
+			from, to int
+		}{{row, fromA, toA}, {other, fromB, toB}} {
+			fill(part.row[3*from:3*max(from, part.from)], padding)
+			fill(part.row[3*min(part.to, to):3*to], padding)
+		}
+		for i := 3 * from; i < 3*to; i++ {
+			row[i] = float32(m.proportion*row[i]) + float32((1-m.proportion)*other[i])
+		}
+		return from, to
+	}
 }

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,7 +84,7 @@ func TestMosaicDrawOrder(t *testing.T) {
 	}
 	moved := base.Affine.draw(replay, 64, 64)
 	want := whole.warp(moved.then(NewLetterbox(64, 64, 32, 32)).inverse(), 32, 32)
-	require.Equal(t, want.Pixels, got.Image.Pixels)
+	require.Equal(t, want.Codes(), got.Image.Codes())
 	require.Equal(t, replay.Random.Uint64(), random.Random.Uint64(), "nothing else is drawn")
 }
 
@@ -103,53 +102,6 @@ func TestMosaicCarriesEveryModality(t *testing.T) {
 	require.Len(t, sample.Target.Keypoints, sample.Target.Len())
 	require.Len(t, sample.Target.Polygons, sample.Target.Len())
 	require.Equal(t, true, sample.Target.Difficult[0])
-}
-
-// warpSlow is the warp by its definition: one pixel at a time, in float64.
-func warpSlow(c canvas, back transform, width, height int) []float64 {
-	at := func(x, y, channel int) float64 {
-		for _, p := range c.images {
-			if x >= p.x0 && x < p.x1 && y >= p.y0 && y < p.y1 {
-				return float64(p.raster.Pixels[3*((p.fromY+y-p.y0)*p.raster.Width+p.fromX+x-p.x0)+channel]) / 255
-			}
-		}
-		return 114.0 / 255
-	}
-	var out []float64
-	for y := range height {
-		for x := range width {
-			p := back.point(geometry.Point{X: float64(x), Y: float64(y)})
-			x0, y0 := math.Floor(p.X), math.Floor(p.Y)
-			fx, fy := p.X-x0, p.Y-y0
-			for channel := range 3 {
-				v := func(dx, dy int) float64 { return at(int(x0)+dx, int(y0)+dy, channel) }
-				out = append(out, (v(0, 0)*(1-fx)+v(1, 0)*fx)*(1-fy)+(v(0, 1)*(1-fx)+v(1, 1)*fx)*fy)
-			}
-		}
-	}
-	return out
-}
-
-func TestWarpEqualsItsDefinition(t *testing.T) {
-	left, right := rasterOf(drawing(20, 25, 1)), rasterOf(drawing(31, 9, 2))
-	placeLeft, _ := quadrant(left, 0, 15, 17, 40)
-	placeRight, _ := quadrant(right, 3, 15, 17, 40)
-	picture := canvas{width: 40, height: 40, images: []placed{placeLeft, placeRight}}
-	for name, back := range map[string]transform{
-		"identity":  {xx: 1, yy: 1},
-		"half":      {xx: 2, yy: 2, x0: -3.25, y0: 0.5},
-		"larger":    {xx: 0.4, yy: 0.7, x0: -5, y0: 12},
-		"far away":  {xx: 1, yy: 1, x0: 1e9, y0: -1e9},
-		"turned":    affineAbout(40, 40, 30, 5, -3, 0.8, geometry.Point{X: 2, Y: -1}).inverse(),
-		"turned up": affineAbout(40, 40, 1e-7, 0, 0, 1, geometry.Point{}).inverse(),
-	} {
-		got := picture.warp(back, 24, 22)
-		want := warpSlow(picture, back, 24, 22)
-		require.Len(t, got.Pixels, len(want), name)
-		for i := range want {
-			require.InDelta(t, want[i], float64(got.Pixels[i]), 2e-6, "%s at %d", name, i)
-		}
-	}
 }
 
 // Field case PO-12: ten epochs that close at eight; what resumes at epoch nine is

@@ -3,7 +3,6 @@ package data
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync"
 
 	"github.com/reprise-ml/reprise/runtime/device"
 )
@@ -102,19 +101,3 @@ func (p Pipeline) Sample(draw *Draw, index int) (Sample, error) {
 	}
 	return sample, nil
 }
-
-// imagePool keeps images between samples: at hundreds of samples a second,
-// clearing and collecting fresh ones would cost as much as drawing them.
-var imagePool sync.Pool
-
-// scratchImage is an image whose pixels hold anything.
-func scratchImage(width, height int) *Image {
-	if used, ok := imagePool.Get().(*Image); ok && cap(used.Pixels) >= 3*width*height {
-		used.Width, used.Height, used.Pixels = width, height, used.Pixels[:3*width*height]
-		return used
-	}
-	return NewImage(width, height)
-}
-
-// recycle gives back an image that nobody uses any more.
-func recycle(m *Image) { imagePool.Put(m) }

@@ -58,12 +58,3 @@ func rasterOf(source image.Image) *Raster {
 	}
 	return target
 }
-
-// float is the raster as values in [0,1].
-func (r *Raster) float() *Image {
-	converted := &Image{Width: r.Width, Height: r.Height, Pixels: make([]float32, len(r.Pixels))}
-	for i, code := range r.Pixels {
-		converted.Pixels[i] = unit[code]
-	}
-	return converted
-}

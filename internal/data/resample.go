@@ -34,48 +34,67 @@ func triangleTaps(in, out int) []taps {
 	return row
 }
 
+// floatImage is an RGB image of values in [0,1], interleaved (height, width, 3).
+type floatImage struct {
+	width, height int
+	values        []float32
+}
+
+func newFloatImage(width, height int) *floatImage {
+	return &floatImage{width, height, make([]float32, 3*width*height)}
+}
+
+// float is the raster as values in [0,1].
+func (r *Raster) float() *floatImage {
+	converted := newFloatImage(r.Width, r.Height)
+	for i, code := range r.Pixels {
+		converted.values[i] = unit[code]
+	}
+	return converted
+}
+
 // resize resamples an image to width x height pixels, rows first. An axis whose
 // length stays is skipped, for its filter is the identity.
-func (m *Image) resize(width, height int) *Image {
+func (m *floatImage) resize(width, height int) *floatImage {
 	return m.resizeColumns(width).resizeRows(height)
 }
 
-func (m *Image) resizeColumns(width int) *Image {
-	if width == m.Width {
+func (m *floatImage) resizeColumns(width int) *floatImage {
+	if width == m.width {
 		return m
 	}
-	resized := NewImage(width, m.Height)
-	row := triangleTaps(m.Width, width)
+	resized := newFloatImage(width, m.height)
+	row := triangleTaps(m.width, width)
 	weights := make([][]float32, width)
 	for x, tap := range row {
 		weights[x] = single(tap.weights)
 	}
-	for y := range m.Height {
+	for y := range m.height {
 		for x, tap := range row {
 			var r, g, b float32
-			source := m.Pixels[3*(y*m.Width+tap.first):]
+			source := m.values[3*(y*m.width+tap.first):]
 			for k, weight := range weights[x] {
 				r += weight * source[3*k]
 				g += weight * source[3*k+1]
 				b += weight * source[3*k+2]
 			}
-			pixel := resized.Pixels[3*(y*width+x):]
+			pixel := resized.values[3*(y*width+x):]
 			pixel[0], pixel[1], pixel[2] = r, g, b
 		}
 	}
 	return resized
 }
 
-func (m *Image) resizeRows(height int) *Image {
-	if height == m.Height {
+func (m *floatImage) resizeRows(height int) *floatImage {
+	if height == m.height {
 		return m
 	}
-	resized := NewImage(m.Width, height)
-	stride := 3 * m.Width
-	for y, tap := range triangleTaps(m.Height, height) {
-		row := resized.Pixels[y*stride : (y+1)*stride]
+	resized := newFloatImage(m.width, height)
+	stride := 3 * m.width
+	for y, tap := range triangleTaps(m.height, height) {
+		row := resized.values[y*stride : (y+1)*stride]
 		for k, weight := range single(tap.weights) {
-			source := m.Pixels[(tap.first+k)*stride:]
+			source := m.values[(tap.first+k)*stride:]
 			for i := range row {
 				row[i] += weight * source[i]
 			}

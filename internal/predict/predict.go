@@ -50,7 +50,7 @@ func (m *Model) Forward(raster *data.Raster) (*Pass, error) {
 	side := m.Settings.Data.ImgSize
 	letterbox := data.NewLetterbox(raster.Width, raster.Height, side, side)
 	codes := make([]uint8, 3*side*side)
-	letterbox.Image(raster).Quantise(codes)
+	letterbox.Image(raster).Draw(codes)
 	outputs, err := m.learner.Evaluate(replay.Images(codes, 1, side, side))
 	if err != nil {
 		return nil, err

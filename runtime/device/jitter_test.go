@@ -47,14 +47,15 @@ func TestJitterWorkedNumbers(t *testing.T) {
 	require.InDeltaSlice(t, []float64{0.416666667, 0.666666667, 0.6}, []float64{h, s, v}, 1e-9)
 	exact := jittered([3]uint8{51, 153, 102}, 0.01, 0.5, -0.25)
 	require.InDeltaSlice(t, []float64{0, 255 * 0.45, 255 * 0.252}, exact[:], 1e-9)
-	r, g, b := NewJitter(0.01, 0.5, -0.25).Pixel(51, 153, 102)
+	r, g, b := NewJitter(0.01, 0.5, -0.25).Colors().Pixel(51, 153, 102)
 	require.Equal(t, []uint8{0, 115, 64}, []uint8{r, g, b})
 }
 
 // Without gains every colour stays, a turn is none, and thirds of a turn exchange
 // the channels.
 func TestJitterKeepsColours(t *testing.T) {
-	none, third, back, around := Jitter{Hue: 0}, NewJitter(1.0/3, 0, 0), NewJitter(-2.0/3, 0, 0), NewJitter(1, 0, 0)
+	none, around := Jitter{}.Colors(), NewJitter(1, 0, 0).Colors()
+	third, back := NewJitter(1.0/3, 0, 0).Colors(), NewJitter(-2.0/3, 0, 0).Colors()
 	for code := range 1 << 24 {
 		if code%7 != 0 {
 			continue // every seventh colour, in a second
@@ -99,6 +100,61 @@ func TestJitterIsTheDefinitionRounded(t *testing.T) {
 	}
 }
 
+// plainPixel is the definition in whole numbers, channel by channel and without
+// anything worked out before: what every back end computes.
+func plainPixel(j Jitter, r, g, b uint8) [3]uint8 {
+	high, low := max(r, g, b), min(r, g, b)
+	value := min(int64(high)*int64(oneGain+j.Value), 255*oneGain)
+	saturation := int64(high-low) * reciprocals[high] * int64(oneGain+j.Saturation) / oneGain
+	chroma := value * min(saturation, oneFraction) / oneFraction
+	var hue int32
+	scale := int32(reciprocals[high-low])
+	switch {
+	case high == low:
+	case high == r:
+		hue = (int32(g) - int32(b)) * scale
+	case high == g:
+		hue = (int32(b)-int32(r))*scale + 2*oneFraction
+	default:
+		hue = (int32(r)-int32(g))*scale + 4*oneFraction
+	}
+	var out [3]uint8
+	for c, offset := range [3]int32{5, 3, 1} {
+		place := (hue + j.Hue + offset*oneFraction + 2*circle) % circle
+		away := min(max(min(place, 4*oneFraction-place), 0), oneFraction)
+		out[c] = uint8(code(value - chroma*int64(away)/oneFraction))
+	}
+	return out
+}
+
+// What is worked out before and what is left out changes no code, at the ends of
+// all ranges too.
+func TestColorsEqualThePlainFormula(t *testing.T) {
+	random := rand.New(rand.NewPCG(4, 2))
+	ends := []float64{-1, 0, 1}
+	for round := range 300 {
+		j := NewJitter(2*random.Float64()-1, 2*random.Float64()-1, 2*random.Float64()-1)
+		if round < 27 {
+			j = NewJitter(ends[round%3], ends[round/3%3], ends[round/9])
+		}
+		var pixels []uint8
+		var want []uint8
+		for range 2000 {
+			p := [3]uint8{uint8(random.UintN(256)), uint8(random.UintN(256)), uint8(random.UintN(256))}
+			switch random.IntN(4) {
+			case 0: // equal channels, and runs of one colour
+				p[random.IntN(3)] = p[random.IntN(3)]
+			case 1:
+				copy(p[:], pixels[max(0, len(pixels)-3):])
+			}
+			changed := plainPixel(j, p[0], p[1], p[2])
+			pixels, want = append(pixels, p[:]...), append(want, changed[:]...)
+		}
+		j.Apply(pixels)
+		require.Equal(t, want, pixels, "%+v", j)
+	}
+}
+
 // BenchmarkJitter changes an image of 640 x 640 pixels whose colours vary as slowly
 // as those of a photograph.
 func BenchmarkJitter(b *testing.B) {
@@ -109,7 +165,9 @@ func BenchmarkJitter(b *testing.B) {
 	}
 	j := NewJitter(0.01, 0.3, -0.2)
 	b.SetBytes(int64(len(pixels)))
+	changed := make([]uint8, len(pixels))
 	for b.Loop() {
-		j.Apply(pixels)
+		copy(changed, pixels) // what was changed a hundred times is black
+		j.Apply(changed)
 	}
 }

@@ -97,13 +97,17 @@ func (t *tensor[E]) WriteImages(pixels []uint8, jitter []device.Jitter) error {
 	default:
 		return fmt.Errorf("tensor %s holds %s; images need floats", t.name, t.Type())
 	}
+	colors := make([]*device.Colors, len(jitter))
+	for image, j := range jitter {
+		colors[image] = j.Colors()
+	}
 	st := t.view.strides
 	for p := 0; p < len(pixels); p += 3 {
 		column, row := p/3%s[3], p/3/s[3]
 		at := row/s[2]*st[0] + row%s[2]*st[2] + column*st[3]
 		r, g, b := pixels[p], pixels[p+1], pixels[p+2]
 		if jitter != nil {
-			r, g, b = jitter[row/s[2]].Pixel(r, g, b)
+			r, g, b = colors[row/s[2]].Pixel(r, g, b)
 		}
 		t.view.data[at], t.view.data[at+st[1]], t.view.data[at+2*st[1]] = values[r], values[g], values[b]
 	}
