@@ -152,34 +152,6 @@ func (b *backward) emit(op *ir.Op, role string, x ir.Ref, kernel func(dx ir.Ref,
 	return nil
 }
 
-// complete fills with zeros those parts of the gradient of x that have no
-// value yet, tensor by tensor.
-func (b *backward) complete(op *ir.Op, x ir.Ref, region bitset) error {
-	dx := b.gradient(x)
-	storage := b.stage.Tensor(dx).Storage
-	filled := b.filled[storage]
-	for i := 0; i < b.known && !filled.covers(region); i++ {
-		part := ir.Ref(i + 1)
-		if b.stage.Tensor(part).Storage != b.stage.Tensor(x).Storage {
-			continue
-		}
-		d := b.gradient(part)
-		piece, err := b.regions.of(d)
-		if err != nil {
-			return err
-		}
-		if filled.meets(piece) > 0 || !region.covers(piece) {
-			continue
-		}
-		b.append(op, "zero", &ir.Fill{Y: d})
-		b.fill(d, piece)
-	}
-	if !filled.covers(region) {
-		return fmt.Errorf("a part of %s has no gradient and no name", b.stage.Tensor(x).Name)
-	}
-	return nil
-}
-
 func (b *backward) fill(d ir.Ref, region bitset) {
 	storage := b.stage.Tensor(d).Storage
 	if b.filled[storage] == nil {

@@ -123,6 +123,22 @@ func TestUnusedHalfOfASplitGetsZeros(t *testing.T) {
 	require.Equal(t, []string{"activate_gradient", "fill", "conv2d_weight_gradient"}, kinds(p.Backward[0].Ops))
 }
 
+// Where views overlap, the part without a gradient may be no tensor of the
+// definition: channels 1 to 7 of the convolution here, since the other piece of
+// the split goes on into the second copy.
+func TestUnusedChannelsGetZeros(t *testing.T) {
+	p := plan(t, func(b *stage.Builder) {
+		x := b.Scope("c").Conv2d(b.Input("x", image), stage.Conv{Out: 8})
+		b.Output("y", b.SiLU(b.Split(b.Concat(x, x), 1, 15)[0]))
+	})
+	ops := p.Backward[0].Ops
+	require.Equal(t, []string{"activate_gradient", "fill", "conv2d_weight_gradient"}, kinds(ops))
+	zeros, whole := p.Tensor(ops[1].Do.(*ir.Fill).Y), p.Tensor(ops[2].Do.(*ir.Conv2dWeightGradient).DY)
+	require.Equal(t, whole.Storage, zeros.Storage)
+	require.Equal(t, ir.Const(7), zeros.Shape[1])
+	require.Equal(t, whole.Offset.Add(whole.Strides[1]), zeros.Offset)
+}
+
 func TestBranchesGetLanesAndWaits(t *testing.T) {
 	p := plan(t, func(b *stage.Builder) {
 		x := unit(b, b.Input("x", image), "trunk", 8, 3)

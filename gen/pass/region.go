@@ -32,7 +32,15 @@ func (r *regions) of(ref ir.Ref) (bitset, error) {
 	if b, ok := r.cache[ref]; ok {
 		return b, nil
 	}
-	t := r.stage.Tensor(ref)
+	b, err := r.view(r.stage.Tensor(ref))
+	if err == nil {
+		r.cache[ref] = b
+	}
+	return b, err
+}
+
+// view is of for a tensor that need not belong to the stage.
+func (r *regions) view(t *ir.Tensor) (bitset, error) {
 	size, err := r.stage.Storage(t.Storage).Size.Eval(r.sizes)
 	if err != nil {
 		return nil, err
@@ -57,7 +65,6 @@ func (r *regions) of(ref ir.Ref) (bitset, error) {
 	if !b.mark(offset, shape, strides) {
 		return nil, fmt.Errorf("%s reaches outside its storage %s", t.Name, r.stage.Storage(t.Storage).Name)
 	}
-	r.cache[ref] = b
 	return b, nil
 }
 
