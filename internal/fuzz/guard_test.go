@@ -9,7 +9,6 @@ import (
 
 	"github.com/reprise-ml/reprise/internal/testscale/small"
 	"github.com/reprise-ml/reprise/runtime/device"
-	"github.com/reprise-ml/reprise/runtime/host"
 	"github.com/reprise-ml/reprise/runtime/replay"
 )
 
@@ -24,7 +23,7 @@ type twin struct {
 
 func newTwin(t testing.TB, capture bool) *twin {
 	t.Helper()
-	d := host.Open(host.Options{})
+	d := openDevice(t)
 	fit, err := replay.NewFit(d, replay.Settings{Seed: 3, Batch: 2})
 	require.NoError(t, err)
 	plan, err := small.Plan()
@@ -128,6 +127,10 @@ func noise(seed uint64, n int) []float32 {
 	return v
 }
 
+// longestSequence is how many bytes a sequence of steps is made of at most. A step
+// takes up to three of them, and the fuzzer gives an input ten seconds.
+const longestSequence = 16
+
 // FuzzGuards does random sequences of partial batches, other sizes, evaluation,
 // absent cotangents, gradients that add up, frozen parameters, observers, replaced
 // objectives and changed heads, before a step or between its passes, on a fit that
@@ -146,7 +149,7 @@ func FuzzGuards(f *testing.F) {
 	f.Add([]byte{9, 7, 2, 9, 1, 1, 9, 7, 0, 5})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		native, replayed, expected := newTwin(t, false), newTwin(t, true), newExpectation()
-		c := &choices{data[:min(len(data), 24)]}
+		c := &choices{data[:min(len(data), longestSequence)]}
 		for number := uint64(0); len(c.data) > 0; number++ {
 			e := eventOf(c)
 			want, wantPresence, wantErr := native.step(number, e)
