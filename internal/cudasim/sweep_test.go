@@ -101,7 +101,7 @@ var injected = []struct {
 	call   string
 	status cudasim.Status
 }{
-	{"cuDeviceGetCount", 999}, {"cuDeviceGet", 101}, {"cuDeviceGetName", 999}, {"cuDeviceGetAttribute", 999},
+	{"cuDriverGetVersion", 999}, {"cuDeviceGetCount", 999}, {"cuDeviceGet", 101}, {"cuDeviceGetName", 999}, {"cuDeviceGetAttribute", 999},
 	{"cuDevicePrimaryCtxRetain", outOfMemory}, {"cuCtxSetCurrent", invalidContext},
 	{"cuModuleLoadData", 222}, {"cuModuleGetFunction", notFound}, {"cuFuncSetAttribute", invalidValue}, {"cuMemGetInfo", 999},
 	{"cuMemAlloc", outOfMemory}, {"cuMemHostAlloc", outOfMemory}, {"cuStreamCreate", outOfMemory}, {"cuEventCreate", outOfMemory},
