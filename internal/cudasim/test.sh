@@ -4,6 +4,7 @@
 # CUDA_INCLUDE names the folder of cuda.h; without it the headers are fetched.
 # Builds go to the folder BUILD, which is kept between runs.
 set -euo pipefail
+part() { printf '\n-- %s (%ss)\n' "$1" "$SECONDS"; }
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
 build=${BUILD:-$root/.cache/cudasim}
@@ -17,8 +18,10 @@ if ! test -f "$include/cuda.h"; then
   exit 1
 fi
 mkdir -p "$build/bin"
+part 'simulator'
 make --no-print-directory -s -j2 -C internal/cudasim OUT="$build/lib" CUDA_INCLUDE="$include"
 
+part 'kernel images'
 # Kernel images for the simulator, beside copies of the generated packages. The
 # copies are laid over the packages, whose own images stay as they are.
 go build -o "$build/bin/nvcc" ./internal/cudasim/nvcc
@@ -46,11 +49,15 @@ if test $# -gt 0; then
   run "$@"
   exit
 fi
-# The back end's tests break captures on purpose, but no kernel may be at fault.
+part 'back end'
+# Its tests break captures on purpose, but no kernel may be at fault.
 rm -f "$build/reports"
 CUDASIM_REPORTS="$build/reports" run -count=1 -short ./runtime/cuda
+part 'guards'
+CUDASIM_REPORTS="$build/reports" run -count=1 -run '^FuzzGuards$/^seed#' ./internal/fuzz
 if grep -s '^kernel ' "$build/reports"; then
   echo "the simulator found faults in kernels" >&2
   exit 1
 fi
-run ./internal/cudasim/...
+part 'driver and faults'
+run -skip '^TestHost' ./internal/cudasim/...

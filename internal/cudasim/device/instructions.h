@@ -1,10 +1,9 @@
 // The functions that the kernels write as PTX, in C++: this file stands in for
-// the section of a generated kernel file that holds all inline assembly.
+// the section of a generated kernel file that holds all inline assembly. It takes
+// the compiler's own functions, because the headers of the C library are more
+// source than a kernel file.
 #pragma once
 #include "abi.h"
-
-#include <math.h>
-#include <string.h>
 
 // Runs for a whole warp on what its lanes hand over: no accesses of the kernel.
 #define CUDASIM_UNCHECKED inline __attribute__((no_sanitize("thread")))
@@ -22,13 +21,13 @@ inline void copy_wait() {
 
 inline float float_from_bits(uint32_t bits) {
   float x;
-  memcpy(&x, &bits, sizeof x);
+  __builtin_memcpy(&x, &bits, sizeof x);
   return x;
 }
 
 inline uint32_t bits_of(float x) {
   uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
+  __builtin_memcpy(&bits, &x, sizeof bits);
   return bits;
 }
 
@@ -40,14 +39,14 @@ inline uint32_t round_tf32(float x) {
 
 inline float half_to_float(unsigned short bits) {
   _Float16 h;
-  memcpy(&h, &bits, sizeof h);
+  __builtin_memcpy(&h, &bits, sizeof h);
   return float(h);
 }
 
 inline unsigned short float_to_half(float x) {
   const _Float16 h = _Float16(x);
   unsigned short bits;
-  memcpy(&bits, &h, sizeof bits);
+  __builtin_memcpy(&bits, &h, sizeof bits);
   return bits;
 }
 
@@ -63,7 +62,7 @@ inline uint32_t floats_to_bfloats(float low, float high) { return float_to_bfloa
 
 inline float fused_multiply_add(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline float square_root(float x) { return __builtin_sqrtf(x); }
-inline float power_of_two(float x) { return exp2f(x); }
+inline float power_of_two(float x) { return __builtin_exp2f(x); }
 inline float reciprocal(float x) { return 1.0f / x; }
 inline float flushed(float x) { return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x; }
 inline float flushed_power_of_two(float x) { return flushed(power_of_two(flushed(x))); }
@@ -104,7 +103,7 @@ template <bool Transposed>
 CUDASIM_UNCHECKED void load_matrix_warp(void *const operand[32]) {
   uint16_t element[4][8][8];
   for (int lane = 0; lane < 32; lane++)
-    memcpy(element[lane / 8][lane % 8], cudasim_shared_read(static_cast<matrix_operand *>(operand[lane])->at, 16, lane), 16);
+    __builtin_memcpy(element[lane / 8][lane % 8], cudasim_shared_read(static_cast<matrix_operand *>(operand[lane])->at, 16, lane), 16);
   for (int lane = 0; lane < 32; lane++)
     for (int m = 0; m < 4; m++) {
       const int i = lane / 4, j = lane % 4 * 2;
