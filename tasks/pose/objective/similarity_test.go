@@ -26,6 +26,13 @@ func TestSimilarityExample(t *testing.T) {
 	near(t, 0.0381862813, slopes[0][1][0])
 	near(t, -0.057279422, slopes[0][1][1])
 
+	for i, kernel := range []float64{0.539900288, 0.114558844} {
+		one := workedInstance()
+		one[0].Predicted, one[0].Target, one[0].Tolerance = one[0].Predicted[i:i+1], one[0].Target[i:i+1], one[0].Tolerance[i:i+1]
+		value, _ := SimilarityLoss(one)
+		near(t, kernel, 1-value)
+	}
+
 	two := append(workedInstance(), workedInstance()...)
 	two[1].Predicted = two[1].Target
 	value, slopes = SimilarityLoss(two)

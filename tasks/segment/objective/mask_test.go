@@ -44,15 +44,19 @@ func TestMaskExample(t *testing.T) {
 	for _, c := range []struct {
 		boxes []yolo26.Box
 		want  float64
+		area  float64 // of a single box, with the sum over its pixels
+		sum   float64
 	}{
-		{[]yolo26.Box{cells(0.6, 0, 3.4, 2.5)}, 0.199675856},
-		{[]yolo26.Box{cells(0, 0, 4, 4)}, 0.391742015},
-		{[]yolo26.Box{cells(0.6, 0, 3.4, 2.5), cells(0, 0, 4, 4)}, 0.295708935},
-		{[]yolo26.Box{cells(1.2, 1.2, 1.4, 1.4)}, 0},
+		{[]yolo26.Box{cells(0.6, 0, 3.4, 2.5)}, 0.199675856, 7, 1.39773099},
+		{[]yolo26.Box{cells(0, 0, 4, 4)}, 0.391742015, 16, 6.26787223},
+		{[]yolo26.Box{cells(0.6, 0, 3.4, 2.5), cells(0, 0, 4, 4)}, 0.295708935, 0, 0},
+		{[]yolo26.Box{cells(1.2, 1.2, 1.4, 1.4)}, 0, 1, 0},
 	} {
 		s, coefficients, prototypes, assignment := workedMasks(t, c.boxes...)
 		by := make([]float64, len(prototypes))
-		near(t, c.want, maskTerm(s, coefficients, prototypes, assignment, 1, make([]float64, len(coefficients)), by))
+		value := maskTerm(s, coefficients, prototypes, assignment, 1, make([]float64, len(coefficients)), by)
+		near(t, c.want, value)
+		near(t, c.sum, value*c.area)
 	}
 }
 

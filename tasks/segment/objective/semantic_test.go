@@ -20,11 +20,16 @@ func TestSemanticExample(t *testing.T) {
 	} {
 		near(t, want, slopes[i])
 	}
-	entropy, _ := SemanticLoss(logits[:4], targets[:4], 4)
-	scratch := make([]float64, 4)
-	near(t, 0.204363733, entropy-yolo26.BinaryCrossEntropy(logits[:4], targets[:4], scratch)/4)
-	scratch = make([]float64, 8)
-	near(t, 0.318718107, yolo26.BinaryCrossEntropy(logits, targets, scratch)/8)
+	// The parts: entropy, and dice of each class and of both.
+	near(t, 0.318718107, yolo26.BinaryCrossEntropy(logits, targets, make([]float64, 8))/8)
+	for _, part := range []struct {
+		from, to int
+		dice     float64
+	}{{0, 4, 0.204363733}, {4, 8, 0.448461753}, {0, 8, 0.326412743}} {
+		z, y := logits[part.from:part.to], targets[part.from:part.to]
+		value, _ := SemanticLoss(z, y, 4)
+		near(t, part.dice, value-yolo26.BinaryCrossEntropy(z, y, make([]float64, len(z)))/float64(len(z)))
+	}
 }
 
 // Field cases YO-04 and YO-05: the map of an empty image is all 0, and masks

@@ -148,15 +148,16 @@ func TestDetectionDoesNotDependOnTheNumberOfProcessors(t *testing.T) {
 func TestCompleteIoUWorkedNumbers(t *testing.T) {
 	for _, c := range []struct {
 		predicted, target                             geometry.Box
-		overlap, distance, aspect, tradeoff, wantLoss float64
+		overlap, distance, aspect, tradeoff, complete float64
+		wantLoss                                      float64
 		slopes                                        []float64
 	}{
-		{xyxy(10, 10, 50, 40), xyxy(20, 15, 60, 55), 0.365853659, 0.044198895, 0.00816031658, 0.012704703, 0.678448911,
+		{xyxy(10, 10, 50, 40), xyxy(20, 15, 60, 55), 0.365853659, 0.044198895, 0.00816031658, 0.012704703, 0.321551089, 0.678448911,
 			[]float64{-0.00660466471, -0.00844607848, -0.0134952056, -0.0150828193}},
-		{xyxy(0, 0, 10, 10), xyxy(20, 20, 40, 30), 0, 0.41, 0.0419564615, 0.0402669968, 1.41168946,
+		{xyxy(0, 0, 10, 10), xyxy(20, 20, 40, 30), 0, 0.41, 0.0419564615, 0.0402669968, -0.411689461, 1.41168946,
 			[]float64{0.00364508401, 0.00131491599, -0.010525084, -0.00747491599}},
-		{xyxy(5, 5, 5, 5), xyxy(0, 0, 10, 20), 0, 0.05, 0.0871236968, 0.0801414678, 1.05698222, nil},
-		{xyxy(50, 10, 10, 40), xyxy(20, 15, 60, 55), 0, 200.0 / 3625, 0.25, 0.25 / (1.25 + 1e-7), 1.10517241,
+		{xyxy(5, 5, 5, 5), xyxy(0, 0, 10, 20), 0, 0.05, 0.0871236968, 0.0801414678, -0.0569822209, 1.05698222, nil},
+		{xyxy(50, 10, 10, 40), xyxy(20, 15, 60, 55), 0, 200.0 / 3625, 0.25, 0.25 / (1.25 + 1e-7), 1 - 1.10517241, 1.10517241,
 			[]float64{-0.00275862069, -0.00138882283, -0.00275862069, -0.00275862069}},
 	} {
 		parts := newCompleteIoU(c.predicted, c.target)
@@ -164,6 +165,7 @@ func TestCompleteIoUWorkedNumbers(t *testing.T) {
 			[]float64{parts.overlap, parts.distance, parts.aspect, parts.tradeoff})
 		loss, slopes := CompleteIoULoss(c.predicted, c.target)
 		near(t, c.wantLoss, loss)
+		require.InDelta(t, c.complete, 1-loss, 1e-8)
 		require.True(t, finite(slopes[:]...))
 		if c.slopes != nil {
 			nearAll(t, c.slopes, slopes[:])
