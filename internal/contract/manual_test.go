@@ -15,8 +15,9 @@ import (
 	"github.com/reprise-ml/reprise/runtime/replay"
 )
 
-// Guard G1 for a trainer of one's own, which trains on several devices or steps
-// the optimizer at moments of its choice: nothing is recorded, every step is
+// Guards G1 and G2 for a trainer of one's own, which trains on several devices,
+// steps the optimizer at moments of its choice or accumulates later in the fit and
+// still takes one pass a step in the warm-up: nothing is recorded, every step is
 // complete and native with the reason, and the model is that of the native steps.
 // Field case CT-15.
 func TestTrainersThatCannotReplay(t *testing.T) {
@@ -30,6 +31,7 @@ func TestTrainersThatCannotReplay(t *testing.T) {
 				"":                              {}, // the one that can
 				"G1 distributed over 2 devices": {Devices: 2},
 				"G1 manual optimisation":        {Manual: true},
+				"G2 gradient accumulation 2":    {Accumulate: 2},
 			} {
 				got, report := ownTrainer(t, task, batches, settings, everything)
 				require.Equal(t, native, got, reason)
