@@ -15,7 +15,7 @@ const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c2831
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "51867db2ddf23cf38f424edddd86fcdd5216b851fd3c70cfd83d96b6bd26baa1"
+const FeaturesKernels = "c886cf847289648b677f9211cc26714f9f7738faedc5bccb6cb0786c605102fe"
 
 //go:embed features_plan.json
 var planFeatures []byte
