@@ -19,7 +19,7 @@ func BenchmarkLoad(b *testing.B) {
 	steps := 0
 	for b.Loop() {
 		before := d.Counters().Loading
-		s, err := d.Load(plan(b, published.plan), device.BF16)
+		s, err := d.Load(plan(b, published.load), device.BF16)
 		require.NoError(b, err)
 		took := d.Counters().Loading - before
 		b.Logf("kernels in %v", took)
