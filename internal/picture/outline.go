@@ -11,13 +11,11 @@ import (
 	"github.com/reprise-ml/reprise/internal/geometry"
 )
 
-// drawOutline fills the outline faintly and strokes it in the class's colour,
-// over a dark casing that keeps it visible on a ground of the same colour.
+// drawOutline strokes the outline in the class's colour, over a dark casing that
+// keeps it visible on a ground of the same colour.
 func drawOutline(canvas *image.RGBA, annotation Annotation, style style) {
 	paint := classColor(annotation.Class)
-	faint := color.NRGBA{R: paint.R, G: paint.G, B: paint.B, A: 20}
 	casing := color.NRGBA{A: 150}
-	fillPaths(canvas, [][]geometry.Point{annotation.Outline}, faint)
 	fillPaths(canvas, strokePaths(annotation.Outline, style.line+1.6), casing)
 	fillPaths(canvas, strokePaths(annotation.Outline, style.line), paint)
 }

@@ -4,11 +4,14 @@ package picture
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image"
 	"image/draw"
 	"image/png"
+	"iter"
 	"math"
+	"slices"
 
 	"github.com/google/renameio/v2"
 
@@ -51,9 +54,10 @@ func FromRotated(box geometry.RotatedBox, class int, text string) Annotation {
 }
 
 // Annotate returns a copy of the image with the annotations on it, the first on
-// top: callers sort by falling score. A text is put where it covers neither
-// another text nor the middle of an object, and is left out when no such place is
-// free: in a crowd the colours tell the classes. An outline with a coordinate that
+// top: callers sort by falling score. Masks lie below all outlines, large ones
+// below small ones. A text is put where it covers neither another text nor the core
+// of another object, and is left out when no such place is free: in a crowd the
+// colours tell the classes. An outline with a coordinate that
 // is not finite, as a diverged network gives, is left out with its text.
 func Annotate(base image.Image, annotations []Annotation) (*image.RGBA, error) {
 	bounds := base.Bounds()
@@ -66,15 +70,18 @@ func Annotate(base image.Image, annotations []Annotation) (*image.RGBA, error) {
 	}
 	defer face.Close()
 	annotations = drawable(annotations)
-	for i := len(annotations) - 1; i >= 0; i-- {
-		drawMask(canvas, annotations[i])
-		drawRing(canvas, annotations[i], style)
-		drawOutline(canvas, annotations[i], style)
-		drawPose(canvas, annotations[i], style)
+	// What is small lies on what is large, and every line on every surface.
+	for _, annotation := range slices.SortedStableFunc(backward(annotations), largerFirst) {
+		drawSurface(canvas, annotation)
+	}
+	for annotation := range backward(annotations) {
+		drawRing(canvas, annotation, style)
+		drawOutline(canvas, annotation, style)
+		drawPose(canvas, annotation, style)
 	}
 	var others occupied
 	for _, annotation := range annotations {
-		others.middles = append(others.middles, middle(annotation.Outline))
+		others.cores = append(others.cores, core(annotation.Outline, style))
 	}
 	for _, annotation := range annotations {
 		if annotation.Text == "" {
@@ -87,6 +94,22 @@ func Annotate(base image.Image, annotations []Annotation) (*image.RGBA, error) {
 		}
 	}
 	return canvas, nil
+}
+
+// backward gives the annotations from the last to the first, which is the order of
+// drawing.
+func backward(annotations []Annotation) iter.Seq[Annotation] {
+	return func(yield func(Annotation) bool) {
+		for _, annotation := range slices.Backward(annotations) {
+			if !yield(annotation) {
+				return
+			}
+		}
+	}
+}
+
+func largerFirst(a, b Annotation) int {
+	return cmp.Compare(geometry.Envelope(b.Outline).Area(), geometry.Envelope(a.Outline).Area())
 }
 
 // reach bounds the coordinates given to the rasteriser, whose arithmetic is

@@ -79,9 +79,9 @@ func TestTagsStayInsideAndApart(t *testing.T) {
 	for _, center := range []geometry.Point{{X: 5, Y: 5}, {X: 195, Y: 95}, {X: 100, Y: 50}, {X: 102, Y: 60}, {X: -500, Y: 50}} {
 		corners := geometry.RotatedBox{CenterX: center.X, CenterY: center.Y, Width: 20, Height: 8, Angle: 0.4}.Corners()
 		outlines = append(outlines, corners[:])
-		others.middles = append(others.middles, middle(corners[:]))
+		others.cores = append(others.cores, core(corners[:], style{textHeight: 4}))
 	}
-	require.Equal(t, image.Point{X: 100, Y: 50}, others.middles[2])
+	require.Equal(t, image.Rect(96, 47, 105, 54), others.cores[2], "at most a line of text, at most half the object")
 	for _, outline := range outlines {
 		place, ok := freePlace(canvas, outline, size, &others)
 		require.True(t, ok)
@@ -90,8 +90,8 @@ func TestTagsStayInsideAndApart(t *testing.T) {
 		for _, tag := range others.tags {
 			require.False(t, place.Overlaps(tag))
 		}
-		for _, middle := range others.middles {
-			require.False(t, middle.In(place))
+		for _, core := range others.cores {
+			require.False(t, core.Overlaps(place))
 		}
 		others.tags = append(others.tags, place)
 	}
@@ -204,4 +204,22 @@ func TestCutFitsTheWidth(t *testing.T) {
 	require.Contains(t, long, "…")
 	require.Less(t, len(long), 14)
 	require.Equal(t, "…", cut(face, "wide", 1))
+}
+
+// The outline of a small object stays visible inside the mask of a large one that
+// comes after it or before it, and its mask lies on top.
+func TestMasksLieBelowOutlines(t *testing.T) {
+	square := func(low, high float64, class int) Annotation {
+		annotation := FromBox(geometry.Box{X1: low, Y1: low, X2: high, Y2: high}, class, "")
+		annotation.Ring = annotation.Outline
+		return annotation
+	}
+	large, small := square(10, 190, 0), square(80, 120, 2)
+	first, second := annotate(t, plain(200, 200), large, small), annotate(t, plain(200, 200), small, large)
+	require.Equal(t, classColor(2), first.RGBAAt(100, 80), "the edge")
+	for y := range 200 { // they cross nowhere, so their order does not show
+		require.Equal(t, first.RGBAAt(100, y), second.RGBAAt(100, y))
+	}
+	paint, inside, around := classColor(2), first.RGBAAt(100, 100), first.RGBAAt(40, 100)
+	require.Less(t, math.Abs(float64(inside.B)-float64(paint.B)), math.Abs(float64(around.B)-float64(paint.B)))
 }

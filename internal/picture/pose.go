@@ -61,13 +61,3 @@ func drawPose(canvas *image.RGBA, annotation Annotation, style style) {
 func drawableMark(m Mark) bool {
 	return !m.Absent && math.Abs(m.Point.X) < reach && math.Abs(m.Point.Y) < reach
 }
-
-// drawRing fills the ring of a mask and strokes its border.
-func drawRing(canvas *image.RGBA, annotation Annotation, style style) {
-	if len(annotation.Ring) < 3 {
-		return
-	}
-	paint := classColor(annotation.Class)
-	fillPaths(canvas, [][]geometry.Point{annotation.Ring}, color.NRGBA{R: paint.R, G: paint.G, B: paint.B, A: 110})
-	fillPaths(canvas, strokePaths(annotation.Ring, math.Max(1, 0.6*style.line)), paint)
-}

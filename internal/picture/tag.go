@@ -4,6 +4,7 @@ import (
 	"image"
 	"image/color"
 	"image/draw"
+	"math"
 	"slices"
 
 	"golang.org/x/image/font"
@@ -21,22 +22,24 @@ func textSize(face font.Face, text string, style style) image.Point {
 	}
 }
 
-// occupied is what a tag must not cover: the tags already placed and the middles
-// of all outlines, without which a crowd of small objects vanishes under texts.
+// occupied is what a tag must not cover: the tags already placed and the cores of
+// all outlines, without which a crowd of small objects vanishes under texts.
 type occupied struct {
-	tags    []image.Rectangle
-	middles []image.Point
+	tags, cores []image.Rectangle
 }
 
 func (o *occupied) free(place image.Rectangle) bool {
-	return !slices.ContainsFunc(o.tags, place.Overlaps) &&
-		!slices.ContainsFunc(o.middles, func(middle image.Point) bool { return middle.In(place) })
+	return !slices.ContainsFunc(o.tags, place.Overlaps) && !slices.ContainsFunc(o.cores, place.Overlaps)
 }
 
-// middle is the centre of an outline's envelope, to the pixel.
-func middle(outline []geometry.Point) image.Point {
+// core is the middle of an outline's envelope, half as long each way, but no more
+// than about a line of text: what must stay visible of a large object is little.
+func core(outline []geometry.Point, style style) image.Rectangle {
 	box := geometry.Envelope(outline)
-	return image.Point{X: int((box.X1 + box.X2) / 2), Y: int((box.Y1 + box.Y2) / 2)}
+	x, y := int((box.X1+box.X2)/2), int((box.Y1+box.Y2)/2)
+	halfWidth := int(math.Min((box.X2-box.X1)/4, style.textHeight))
+	halfHeight := int(math.Min((box.Y2-box.Y1)/4, style.textHeight))
+	return image.Rect(x-halfWidth, y-halfHeight, x+halfWidth+1, y+halfHeight+1)
 }
 
 // freePlace finds where a tag of that size goes: on the topmost corner of the

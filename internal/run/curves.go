@@ -1,35 +1,25 @@
 package run
 
 import (
-	"bytes"
-	"fmt"
 	"math"
 	"strings"
 
-	"github.com/google/renameio/v2"
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
-)
 
-// line is one curve over the epochs.
-type line struct {
-	name   string
-	points plotter.XYs
-}
+	"github.com/reprise-ml/reprise/internal/chart"
+)
 
 // drawLoss draws the mean losses of training and validation.
 func (r *recorder) drawLoss(file string) error {
-	training := line{name: "training"}
+	training := chart.Line{Name: "training"}
 	for _, record := range r.records {
-		training.add(record.Epoch, float64(record.Loss))
+		training.Points = append(training.Points, at(record.Epoch, float64(record.Loss)))
 	}
-	lines := []line{training}
+	lines := []chart.Line{training}
 	for _, found := range r.validationLines(func(name string) bool { return name == "loss" }) {
-		lines = append(lines, line{name: "validation", points: found.points})
+		lines = append(lines, chart.Line{Name: "validation", Points: found.Points})
 	}
-	return drawLines(file, "Mean loss of an epoch", lines)
+	return chart.Lines(file, "Mean loss of an epoch", epochs, chart.Axis{}, lines)
 }
 
 // drawMetrics draws the average precisions of validation; there is no picture
@@ -39,60 +29,37 @@ func (r *recorder) drawMetrics(file string) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	return drawLines(file, "Validation with averaged weights", lines)
+	best := 0.1 // low values are drawn low
+	for _, line := range lines {
+		for _, p := range line.Points {
+			best = math.Max(best, p.Y)
+		}
+	}
+	return chart.Lines(file, "Validation with averaged weights", epochs, chart.Axis{Max: 1.05 * best}, lines)
 }
 
 // validationLines are the curves of the validation figures that are chosen.
-func (r *recorder) validationLines(chosen func(name string) bool) []line {
-	var lines []line
-	at := map[string]int{}
+func (r *recorder) validationLines(chosen func(name string) bool) []chart.Line {
+	var lines []chart.Line
+	place := map[string]int{}
 	for _, record := range r.records {
 		for _, term := range record.Validation {
 			if !chosen(term.Name) {
 				continue
 			}
-			if _, known := at[term.Name]; !known {
-				at[term.Name] = len(lines)
-				lines = append(lines, line{name: term.Name})
+			if _, known := place[term.Name]; !known {
+				place[term.Name] = len(lines)
+				lines = append(lines, chart.Line{Name: term.Name})
 			}
-			lines[at[term.Name]].add(record.Epoch, float64(term.Value))
+			line := &lines[place[term.Name]]
+			line.Points = append(line.Points, at(record.Epoch, float64(term.Value)))
 		}
 	}
 	return lines
 }
 
-// add appends a point; one that is not finite cannot be drawn and leaves a gap.
-func (l *line) add(epoch int, value float64) {
-	if !math.IsNaN(value) && !math.IsInf(value, 0) {
-		l.points = append(l.points, plotter.XY{X: float64(epoch + 1), Y: value})
-	}
-}
+// epochs is the axis of all curves of a fit.
+var epochs = chart.Axis{Label: "epoch", Whole: true}
 
-func drawLines(file, title string, lines []line) error {
-	figure := plot.New()
-	figure.Title.Text, figure.X.Label.Text = title, "epoch"
-	figure.Add(plotter.NewGrid())
-	for i, l := range lines {
-		if len(l.points) == 0 {
-			continue
-		}
-		curve, marks, err := plotter.NewLinePoints(l.points)
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
-		curve.Color, marks.Color = plotutil.Color(i), plotutil.Color(i)
-		curve.Width, marks.Radius = vg.Points(1.5), vg.Points(2)
-		figure.Add(curve, marks)
-		figure.Legend.Add(l.name, curve)
-	}
-	figure.Legend.Top = true
-	writer, err := figure.WriterTo(7*vg.Inch, 4.5*vg.Inch, "png")
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	var encoded bytes.Buffer
-	if _, err := writer.WriteTo(&encoded); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return renameio.WriteFile(file, encoded.Bytes(), 0o644)
-}
+// at is a point of a curve; epochs are shown from 1.
+func at(epoch int, value float64) plotter.XY { return plotter.XY{X: float64(epoch + 1), Y: value} }
