@@ -3,6 +3,7 @@
 package cuda_test
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -50,6 +51,8 @@ type bound struct {
 	device  *cuda.Device
 	stage   device.Stage
 	binding device.Binding
+
+	lossScale float32 // factor of the cotangents, 0 is 1
 }
 
 func open(t testing.TB, p device.Precision, sizes ir.Sizes) *bound {
@@ -75,7 +78,7 @@ func openPlan(t testing.TB, d *cuda.Device, stage *ir.Stage, p device.Precision,
 	fill(t, s)
 	b, err := s.Bind(sizes)
 	require.NoError(t, err)
-	o := &bound{t, d, s, b}
+	o := &bound{TB: t, device: d, stage: s, binding: b}
 	o.inputs(1)
 	return o
 }
@@ -101,7 +104,8 @@ func fill(t testing.TB, s device.Stage) {
 	}
 }
 
-// inputs writes image and cotangents that depend on the seed alone.
+// inputs writes image and cotangents that depend on the seed and the loss scale
+// alone.
 func (o *bound) inputs(seed uint64) {
 	o.Helper()
 	plan := o.stage.Plan()
@@ -114,7 +118,7 @@ func (o *bound) inputs(seed uint64) {
 		if x == nil {
 			continue // nothing that trains depends on the output
 		}
-		require.NoError(o, x.WriteFloat32(noise(seed+1000+uint64(i), device.Elements(x.Shape()), 0.1)))
+		require.NoError(o, x.WriteFloat32(noise(seed+1000+uint64(i), device.Elements(x.Shape()), 0.1*cmp.Or(o.lossScale, 1))))
 	}
 }
 
