@@ -14,22 +14,36 @@ import (
 // samples coco8, coco8-pose, coco8-seg and dota8.
 const samplesKey = "REPRISE_SAMPLES"
 
-// samples are the data sets with their counts of classes and keypoints.
+// samples are the data sets with their counts of classes and keypoints, and what
+// a fit of each takes from the recipe.
 var samples = []struct {
 	task, name         string
 	classes, keypoints int
+	recipe             func(*config.Settings)
+	steps              int
 }{
-	{"detect", "coco8", 80, 0}, {"pose", "coco8-pose", 1, 17}, {"segment", "coco8-seg", 80, 0}, {"obb", "dota8", 15, 0},
+	{"detect", "coco8", 80, 0, inPairs, 60},
+	{"pose", "coco8-pose", 1, 17, oneByOne, 120},
+	{"segment", "coco8-seg", 80, 0, inPairs, 60},
+	{"obb", "dota8", 15, 0, inPairs, 60},
 }
+
+// inPairs takes the four images in two batches. So few steps leave no room for a
+// warm-up and a decay, so the rate is constant.
+func inPairs(s *config.Settings) { s.Data.BatchSize, s.Optim.LRF, s.Optim.WarmupEpochs = 2, 1, 0 }
+
+// oneByOne takes the schedule of the recipe, on batches of one image for as many
+// steps as there can be, and a limit of the gradient that suits the norm of this
+// network, about 4000: that of the recipe, 10, leaves biases and normalisations
+// still, which follow the clipped gradient alone. docs/evaluation.md tells why
+// coco8-pose needs that.
+func oneByOne(s *config.Settings) { s.Data.BatchSize, s.Trainer.GradientClip = 1, 100 }
 
 // Invariants I1 and I9 on real images at test scale: mosaics, affine changes,
 // colours and flips, learning rate, averaging and a validation after each of 30
 // epochs included, the fit in every way leaves the same checkpoint, losses and
-// figures byte for byte, and it learns: the loss falls by at least 30 %. All four
-// training images are in two batches; so few steps leave no room for a warm-up
-// and a decay, so the rate is constant. It takes about ten minutes of two cores.
-//
-// The loss of coco8-pose has not been seen to fall so far (6.1 %), so its test fails.
+// figures byte for byte, and it learns: the loss falls by at least 30 %. It takes
+// about ten minutes of two cores.
 func TestSamplesInEveryWay(t *testing.T) {
 	folder := os.Getenv(samplesKey)
 	if folder == "" {
@@ -43,11 +57,11 @@ func TestSamplesInEveryWay(t *testing.T) {
 					s, err := config.Defaults(sample.task)
 					require.NoError(t, err)
 					s.Model.Scale, s.Model.Classes, s.Model.Keypoints = "t", sample.classes, sample.keypoints
-					s.Data.ImgSize, s.Data.BatchSize, s.Trainer.MaxEpochs = 256, 2, 30
-					s.Optim.LRF, s.Optim.WarmupEpochs = 1, 0
+					s.Data.ImgSize, s.Trainer.MaxEpochs = 256, 30
+					sample.recipe(s)
 					return s
 				},
-				steps: 60,
+				steps: sample.steps,
 			}.inEveryWay(t)
 			t.Logf("loss per epoch %.3f -> %.3f, %.1f %% lower; validation %v", summary.FirstEpochLoss, summary.LastEpochLoss, 100*summary.Fall(), summary.Validation)
 			require.GreaterOrEqual(t, summary.Fall(), 0.3)
