@@ -15,7 +15,7 @@ const FeaturesDigest = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d7869
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "0cc8a3698ce9719d10f3c845732af3a93b592b6c1fba1fe1fda1d05b9cd2615d"
+const FeaturesKernels = "8ff68b865c4a4a3d67b069a3a12b305304ffd40dd2d81c4a8d56b49d255bd5d6"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -15,7 +15,7 @@ const CoefficientsDigest = "b75cc1d48c8e03fdb4b39b3582b0d563574194c19a1f70e9eac1
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "ade503f61cf15ba8c3ff119e15d7c20ffd606cf64015608a64e94c2e3d223d51"
+const CoefficientsKernels = "8a9266f883c503d8d27015256d118914d1c874bfb3e43f3633cbd26785f4b0d7"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

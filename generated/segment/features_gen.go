@@ -15,7 +15,7 @@ const FeaturesDigest = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d7869
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "31aeb800c9e1775d6b047d8a6e2ea470119eb76a79557fed5fa70a3fd2bd5b1b"
+const FeaturesKernels = "75178fa266be919b80c08c63498f626e3c9b3d9862130727a1cc605d4e062011"
 
 //go:embed features_plan.json
 var planFeatures []byte

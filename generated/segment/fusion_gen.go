@@ -15,7 +15,7 @@ const FusionDigest = "88900e7e279e4a050b2a72df5c1f450cef31c9aef3fc8da5ee41649ebe
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "12b6229a8641de48df3047cbb4f991767e423abaa7da4432afe71b8b6f706bf6"
+const FusionKernels = "a8b71406ad50576ee03f97b5a76eab1e61a4c392f5a59b698aadb92cbc931f9e"
 
 //go:embed fusion_plan.json
 var planFusion []byte

@@ -15,7 +15,7 @@ const HeadDigest = "b333ac54dea681bb57b9dddca353a4a95e0f1f3c931b515a99ee2322cc24
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "d7679ef75f58e42421ef215e81ee11017a6884c60c68674dbce5cb6d4f06325e"
+const HeadKernels = "0021871442f1a7c787565ff2d66d2b17d526a67383ed8460ffbf04445817a278"
 
 //go:embed head_plan.json
 var planHead []byte

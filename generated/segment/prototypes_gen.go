@@ -15,7 +15,7 @@ const PrototypesDigest = "d2cf547004710f2565556315ab3a77e3041a33d1067930f9f8f366
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "fd1c264d4041c967958e69373451a62d2de864e0d8331276565be678a0a320c8"
+const PrototypesKernels = "8c5b1617bb56757cbe7520ca55b453e734b6ff78f22fe58ed426d535f311c638"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

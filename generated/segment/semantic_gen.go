@@ -15,7 +15,7 @@ const SemanticDigest = "117e265c8f108794834f19ba314ec70274f0fe5f7f4f0a79cc1d4195
 
 // SemanticKernels is the SHA-256 of the CUDA and C text of stage semantic, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const SemanticKernels = "a3057b1d1f3d1026d2159dbc979cf459f7f94f2508312f733a21928509136759"
+const SemanticKernels = "aae7e802846e24137a5b3874bc6a4e82f8ee29abdd51dda6f4b3584b1d891bb4"
 
 //go:embed semantic_plan.json
 var planSemantic []byte

@@ -15,7 +15,7 @@ const OptimizerDigest = "fdf7c443deae374571ba1884bb481290b126550663880d724f1b2d3
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "3151792354841772c0b360618d559da9673e0c579884e8782270b26ef573321d"
+const OptimizerKernels = "49b7de6f16223e235f6fefe144dedf71416514c6c045d91700dc40f8c118074b"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

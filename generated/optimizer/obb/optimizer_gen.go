@@ -15,7 +15,7 @@ const OptimizerDigest = "89ff689aa81fac2d58b0f5f9619585914c90e8d35ab0ee041384637
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "a8c33d8f7fdbe73b29798c9edd85d1e32d26f9f80e97f47f629c40231465ddbc"
+const OptimizerKernels = "49a417a33d016940871c00ac0058a4076c0bc449039fe376eb713cdc865ef215"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -15,7 +15,7 @@ const OptimizerDigest = "e13db9cd8606d58b91a8c9b0248b579970f95e9e43cea290e1e031e
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "bedeeb2108da03ebf7dfcdebdd51ecab2ea2aed923c0432c7baba47833047de0"
+const OptimizerKernels = "60cd3c21cfced2eddf34f86d69d16cc18feb624c5ebba75f23939e8c324e77b9"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

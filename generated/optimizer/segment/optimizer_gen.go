@@ -15,7 +15,7 @@ const OptimizerDigest = "931966712bd8a842d64aeee2dabe3ca8ef1adaba04c378dc0b103e3
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "cea6ae4ae372bd07a68328e782a87d4c30b8539efec09a8d9fef9792cb336f51"
+const OptimizerKernels = "9f9e2f57d685bd107168a6991fc11a4f8b24ea9200f754af60883b6b34130f53"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

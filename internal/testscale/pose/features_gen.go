@@ -15,7 +15,7 @@ const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c2831
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "d9d88fe6e02185eaa99435c22de05d6b7bcb1b57552b8f66c277bffc53ffec17"
+const FeaturesKernels = "da4d199f125ee9074740a043b89b4d1f5e09ab2c29c5fd799b77791c8b94f2c3"
 
 //go:embed features_plan.json
 var planFeatures []byte

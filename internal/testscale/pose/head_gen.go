@@ -15,7 +15,7 @@ const HeadDigest = "2c01f20b1dfa98dcd6916ea5b8cbff66b966434178ff6f4fb7111ad68931
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "65190166a307c890dabf3e7d43d3f3e772f3b03b34ad4ce9398d137fcc398b89"
+const HeadKernels = "b1cf9d07a553f7872d25321d59e18d2edb89c34d4f4be4e69964141506b38170"
 
 //go:embed head_plan.json
 var planHead []byte

@@ -15,7 +15,7 @@ const CoefficientsDigest = "5e9b70272e40a105fec6dd0a05aab9d24f03a037b92a19f3f93d
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "a0bbdfac7b1813c336b225cbea55227d7362d584404c058b0a1abe7314f076cf"
+const CoefficientsKernels = "58faa415c153260e3735b2d66fa9f6b51e7ccdb175e87c71be4f3aab1b939cdb"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

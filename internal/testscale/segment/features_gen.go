@@ -15,7 +15,7 @@ const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c2831
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "c886cf847289648b677f9211cc26714f9f7738faedc5bccb6cb0786c605102fe"
+const FeaturesKernels = "ea2324d40d1b0e8bf4538476112b847e61af51f1882c94523a792f2e61900066"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -15,7 +15,7 @@ const FusionDigest = "6b9a244efa2af88aacc45411a32358a18cdc11afca7453feafa7972a4c
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "998d9dfb8d8c5c16581274066414d9d81dd30e6350d853d73403694c415c4fe0"
+const FusionKernels = "e4acb26bd901957974ca3f045ea8baab45a527bd67aaebd13333121b9b8b73e9"
 
 //go:embed fusion_plan.json
 var planFusion []byte

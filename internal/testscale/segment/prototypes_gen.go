@@ -15,7 +15,7 @@ const PrototypesDigest = "1c2b20517965c8bff9005dfc91c63ab39bb4dc21cce117faa27cf6
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "fdf86d1801e90a87231dc63dca0a17b4cf75741ebb5d172ff62010122806e19b"
+const PrototypesKernels = "e210b0498bb2a8665cfd0b1e26bb3e0ad859bf98b4d63e8d1cc56630947b0352"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

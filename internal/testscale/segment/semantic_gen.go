@@ -15,7 +15,7 @@ const SemanticDigest = "ce8da2b8a37296a2faa68af432794530bc846895ba936b3efe5bf5c9
 
 // SemanticKernels is the SHA-256 of the CUDA and C text of stage semantic, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const SemanticKernels = "5009706f2042c5d9b9409d4574e352fdd7fa05cac872c3e79f4e893695e68588"
+const SemanticKernels = "e40a14db422d75d9ea19f22942c9216255c841c5521ba65cf7c959e171621948"
 
 //go:embed semantic_plan.json
 var planSemantic []byte

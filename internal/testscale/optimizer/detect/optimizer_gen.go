@@ -15,7 +15,7 @@ const OptimizerDigest = "41246ceb215ac03c1dbfaf2ec24642d69404bba16b10c5e9740a2e5
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "2aa6fcb8f4ad221d27c6bf647697035febb746ebcdd80319a23e9f35c49f2d38"
+const OptimizerKernels = "9d73c66b032a260f07f45361911f33c250684242fbdf18a7e945614056c55ea6"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

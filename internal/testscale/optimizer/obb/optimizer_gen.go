@@ -15,7 +15,7 @@ const OptimizerDigest = "67a7940647caed08c579b33cb4212b6e447eaf52379a8b9b8712107
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "898955781f308c1f82d741e661cea50c18c1cc26583dc6f20e35a3f7284eb469"
+const OptimizerKernels = "21090387b91a4096fd8aab56bcd6a6e807135e761632f0e9eb1c43442e5c3b27"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -15,7 +15,7 @@ const OptimizerDigest = "e651a3c826fe5ab4a47cb2bdbefbf8a56c03601e1f181774a15703f
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "55ec5464b30098986c29884c1b215b5de43f81d388b5505ef35f4721f45940d5"
+const OptimizerKernels = "6c0f33e58bbe8368873d4fe2cf92061838abb2442cc468f51594830dd3299794"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

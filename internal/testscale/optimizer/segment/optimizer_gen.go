@@ -15,7 +15,7 @@ const OptimizerDigest = "6be75763304b24193031625dc702e26abb610d7b0f526b7f28236ae
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "756d75a9e28d9c773c3c98453a16c5524b6d520e6a2ec9d8588fdf6d8d6aead6"
+const OptimizerKernels = "3efa0f7e18eadd74351613f6c0eadca79666e15252b9294e8162cdfda73779ac"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

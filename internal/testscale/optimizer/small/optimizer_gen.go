@@ -15,7 +15,7 @@ const OptimizerDigest = "8b579b9a0f92f43fb2776f10d2afa6f27eac3a7f6fb58a428c0150c
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "97e61b28cf06d838e70bc1fe8af1705de73d696253e82ab42f12da9ee421151a"
+const OptimizerKernels = "abcfc6d9619c6bf24ba9bcb18cce38264cbc4f66add34936679a9a3950f943e7"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

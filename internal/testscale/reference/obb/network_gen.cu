@@ -504,6 +504,8 @@ template <class I>
 __host__ __device__ constexpr I ceiling(I a, I b) { return (a + b - 1) / b; }
 template <class I>
 __host__ __device__ constexpr I smaller(I a, I b) { return a < b ? a : b; }
+template <class I>
+__host__ __device__ constexpr I larger(I a, I b) { return a > b ? a : b; }
 
 // Element offset of a row of a flattened tensor. Rank 1: the generator has
 // merged the three outer dimensions, which saves two divisions.
@@ -2338,15 +2340,6 @@ struct jitter {
   int32_t hue, saturation, value;
 };
 
-// The upper half of a product. All products of colours are taken so, of numbers that
-// are not negative: one instruction, and nothing is compared in 64 bits.
-__device__ __forceinline__ int32_t high_product(int32_t a, int32_t b) {
-  return int32_t(uint64_t(uint32_t(a)) * uint32_t(b) >> 32);
-}
-
-// a * b * 2^-24, rounded down, for numbers up to 2^24.
-__device__ __forceinline__ int32_t part(int32_t a, int32_t b) { return high_product(a << 4, b << 4); }
-
 // A channel is the value less the chroma times how far the hue is from its own
 // third of the circle; place, in sixths from 0 to below 12, is as far ahead of the
 // hue as the channel wants.
@@ -2354,19 +2347,19 @@ __device__ __forceinline__ unsigned char jittered_channel(int32_t value, int32_t
   place = place >= 6 << 24 ? place - (6 << 24) : place;
   const int32_t fall = smaller(place, (4 << 24) - place);
   const int32_t away = smaller(fall < 0 ? 0 : fall, 1 << 24);
-  const int32_t channel = value - part(chroma, away);
+  const int32_t channel = value - int32_t(int64_t(chroma) * away >> 24);
   return (unsigned char)((channel + 0x7fff + (channel >> 16 & 1)) >> 16);
 }
 
 __device__ __forceinline__ void jitter_color(unsigned char (&color)[3], const jitter &j) {
   const int32_t r = color[0], g = color[1], b = color[2];
-  const int32_t low = smaller(smaller(r, g), b), high = -smaller(smaller(-r, -g), -b);
+  const int32_t low = smaller(smaller(r, g), b), high = larger(larger(r, g), b);
   const int32_t value = smaller(high * (65536 + j.value), 255 << 16);
   int32_t chroma = 0, hue = 0;
   if (high > low) {
     const int32_t full = (high - low) * ((1 << 24) / high); // saturation 1 at most
-    const int32_t saturation = smaller(high_product(full << 6, (65536 + j.saturation) << 10), 1 << 24);
-    chroma = part(value, saturation);
+    const int32_t saturation = smaller(int32_t(int64_t(full) * (65536 + j.saturation) >> 16), 1 << 24);
+    chroma = int32_t(int64_t(value) * saturation >> 24);
     const int32_t scale = (1 << 24) / (high - low);
     if (high == r)
       hue = (g - b) * scale + (g < b ? 6 << 24 : 0);

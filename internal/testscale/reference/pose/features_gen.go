@@ -15,7 +15,7 @@ const FeaturesDigest = "7219dd5d6285e51a059791e2330abff877b595b864a55b13280437f8
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "efcdf22acae6982f9e367d7171b89931d6d2ce7518177847b5dc42fee57c5cdc"
+const FeaturesKernels = "115771ce3cbd7728080a334d9cb3a34ea41c700bf10a04c0538d7f23ee3df48c"
 
 //go:embed features_plan.json
 var planFeatures []byte

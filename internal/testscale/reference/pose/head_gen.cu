@@ -504,6 +504,8 @@ template <class I>
 __host__ __device__ constexpr I ceiling(I a, I b) { return (a + b - 1) / b; }
 template <class I>
 __host__ __device__ constexpr I smaller(I a, I b) { return a < b ? a : b; }
+template <class I>
+__host__ __device__ constexpr I larger(I a, I b) { return a > b ? a : b; }
 
 // Element offset of a row of a flattened tensor. Rank 1: the generator has
 // merged the three outer dimensions, which saves two divisions.
