@@ -103,9 +103,13 @@ func TestEverySimulatedTestFails(t *testing.T) {
 			}
 		})
 	}
+	passed := map[string]bool{}
 	for _, m := range onTheSimulator {
-		output, err := onSimulator(tree, m)
-		require.NoError(t, err, "%s fails with everything in place\n%s", m.test, output)
+		if test := m.pkg + " " + m.test; !passed[test] {
+			output, err := onSimulator(tree, m)
+			require.NoError(t, err, "%s fails with everything in place\n%s", m.test, output)
+			passed[test] = true
+		}
 	}
 }
 
