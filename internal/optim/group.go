@@ -2,6 +2,7 @@ package optim
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -86,10 +87,23 @@ func newGroup[T device.Float](home Home, name string, steps int, parameters []Pa
 		return nil, err
 	}
 	home.Wish.Precision = precisionOf[T]()
-	if g.stage, err = home.Fit.AddStage(plan, home.Wish); err != nil && home.Fit.Device().Kind != "host" {
-		return nil, fmt.Errorf("%w (the optimizer is a stage of its own, whose kernels are generated: declare it by musgd.Define(%q, %d, <the network's stages>) and run go generate)", err, name, steps)
+	if g.stage, err = home.Fit.AddStage(plan, home.Wish); err != nil {
+		if home.Fit.Device().Kind != "host" {
+			err = explain(err, name, steps)
+		}
+		return nil, err
 	}
-	return g, err
+	return g, nil
+}
+
+// explain adds to an error of a device that runs generated kernels what the user of
+// an optimizer may not know.
+func explain(err error, name string, steps int) error {
+	var missing *device.NotGeneratedError
+	if errors.As(err, &missing) {
+		return fmt.Errorf("%w (the optimizer is a stage of its own, whose kernels are generated: declare it by musgd.Define(%q, %d, <the network's stages>) and run go generate)", err, name, steps)
+	}
+	return fmt.Errorf("%w (the optimizer is a stage of its own and computes in FP32, whatever the precision of the network)", err)
 }
 
 // connect finds the memory of every port of the plan by its name.

@@ -65,9 +65,9 @@ func (s *stage) findKernels(k *kernels, wide bool) error {
 	if err != nil {
 		return err
 	}
-	suffix, indices := "_"+s.variant(), 32
+	suffix := "_" + s.variant()
 	if wide {
-		suffix, indices = suffix+"_wide", 64
+		suffix += "_wide"
 	}
 	w := s.generated.wrapper()
 	shared := unsafe.Slice(w.kernel_shared, int(w.kernels))
@@ -75,7 +75,7 @@ func (s *stage) findKernels(k *kernels, wide bool) error {
 		name := C.GoString(base) + suffix
 		module, known := home[name]
 		if !known {
-			return fmt.Errorf("stage %s: kernel image %s has no %s kernels with %d-bit indices; build it with that variant (see reprise image -help)", s.plan.Name, s.generated.Image, s.variant(), indices)
+			return s.generated.lacks(s.variant(), wide)
 		}
 		function, err := module.Function(name)
 		if err != nil {

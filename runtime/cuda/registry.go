@@ -16,6 +16,7 @@ import (
 
 	"github.com/reprise-ml/reprise/gen/image/archive"
 	"github.com/reprise-ml/reprise/gen/ir"
+	"github.com/reprise-ml/reprise/runtime/device"
 )
 
 // Generated is the CUDA side of one stage of a generated package.
@@ -58,7 +59,7 @@ func find(plan *ir.Stage) (Generated, error) {
 	g, known := registry.byPlan[plan.Digest]
 	registry.Unlock()
 	if !known {
-		return Generated{}, fmt.Errorf("stage %s: the program holds no CUDA code for plan %.12s; import the package that was generated from it, or generate it again", plan.Name, plan.Digest)
+		return Generated{}, &device.NotGeneratedError{Stage: plan.Name, Digest: plan.Digest}
 	}
 	return g, g.check(plan)
 }
@@ -112,4 +113,14 @@ func (g Generated) image() (*archive.Image, error) {
 		return nil, fmt.Errorf("stage %s: kernel image %s was built from other source (%.12s) than this program (%.12s); %s", g.Stage, g.Image, image.Source, g.Kernels, remedy)
 	}
 	return image, nil
+}
+
+// lacks is the error of an image that was built without the kernels of a precision,
+// or without those for tensors of more than 2^31 elements.
+func (g Generated) lacks(precision string, wide bool) error {
+	kernels, flags := precision+" kernels", "-precisions that name "+precision
+	if wide {
+		kernels, flags = kernels+" with 64-bit indices", flags+" and with -wide"
+	}
+	return fmt.Errorf("stage %s: kernel image %s of package %s has no %s; run reprise image on the folder of that package with %s, and build again", g.Stage, g.Image, g.Package, kernels, flags)
 }

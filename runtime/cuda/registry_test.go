@@ -38,6 +38,9 @@ func TestImageErrors(t *testing.T) {
 			require.ErrorContains(t, err, "package p")
 		})
 	}
+	require.EqualError(t, Generated{Package: "p", Stage: "s", Image: "x_gen.cu.image"}.lacks("fp32", false),
+		"stage s: kernel image x_gen.cu.image of package p has no fp32 kernels; run reprise image on the folder of that package with -precisions that name fp32, and build again")
+	require.ErrorContains(t, Generated{}.lacks("bf16", true), "no bf16 kernels with 64-bit indices; run reprise image on the folder of that package with -precisions that name bf16 and with -wide, and")
 	g := Generated{Kernels: "now", Files: fstest.MapFS{"i": {Data: encode("now")}}, Image: "i"}
 	image, err := g.image()
 	require.NoError(t, err)
