@@ -196,6 +196,12 @@ func TestLayoutIsResolved(t *testing.T) {
 	empty := t.TempDir()
 	_, err = ReadConfig(empty)
 	require.ErrorContains(t, err, "neither data.yaml nor COCO annotations are here; give the path of a yaml file, or put images into")
+	writeFile(t, empty, "coco8.yaml", "names: [a]\n")
+	_, err = ReadConfig(empty)
+	require.ErrorContains(t, err, "; give its yaml file "+filepath.Join(empty, "coco8.yaml")+", or put images into")
+	writeFile(t, empty, "other.yml", "names: [a]\n")
+	_, err = ReadConfig(empty)
+	require.ErrorContains(t, err, "; give the path of a yaml file, or put")
 	_, err = ReadConfig(filepath.Join(empty, "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 

@@ -18,8 +18,9 @@ var splitNames = []string{"train", "val", "test"}
 // ReadConfig reads the description of a data set: a data.yaml file, or a
 // directory that holds one, with YOLO labels; the root of a COCO data set; one of
 // its annotation files, which says instances or person_keypoints where the root
-// has both; or the root of a DOTA data set with labelTxt directories. A directory that follows both conventions or neither is an
-// error (data and evaluation specification, section 2.1).
+// has both; or the root of a DOTA data set with labelTxt directories. A directory
+// that follows both conventions or neither is an error (data and evaluation
+// specification, section 2.1).
 func ReadConfig(path string) (*Config, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -52,7 +53,23 @@ func ReadConfig(path string) (*Config, error) {
 	}
 	first := cocoCandidates(path, "train")[0]
 	return nil, faultsOrNil([]Fault{{File: path, Problem: "neither data.yaml nor COCO annotations are here",
-		Remedy: fmt.Sprintf("give the path of a yaml file, or put images into %s and annotations into %s", first.images, first.annotations)}})
+		Remedy: fmt.Sprintf("give %s, or put images into %s and annotations into %s", yamlIn(path), first.images, first.annotations)}})
+}
+
+// yamlIn names the yaml file of a directory where there is one: published data
+// sets call it after themselves, and it may be about anything.
+func yamlIn(directory string) string {
+	var found []string
+	for _, ending := range []string{"*.yaml", "*.yml"} {
+		files, err := filepath.Glob(filepath.Join(directory, ending))
+		if err == nil { // a name with a bad pattern in it has no files
+			found = append(found, files...)
+		}
+	}
+	if len(found) == 1 {
+		return "its yaml file " + found[0]
+	}
+	return "the path of a yaml file"
 }
 
 // cocoCandidates are the places where a split of a COCO root may be, the usual

@@ -72,6 +72,7 @@ func TestRotatedIoUWorkedNumbers(t *testing.T) {
 
 	c, d := RotatedBox{10, 10, 8, 6, 0.7}, RotatedBox{12, 9, 7, 5, -0.4}
 	near(t, 22.7822275, RotatedIntersection(c, d))
+	near(t, 60.2177725, 8*6+7*5-RotatedIntersection(c, d))
 	near(t, 0.378330625, RotatedIoU(c, d))
 
 	near(t, 0.0526315789, RotatedIoU(RotatedBox{0, 0, 20, 2, 0}, RotatedBox{0, 0, 20, 2, math.Pi / 2}))

@@ -23,7 +23,7 @@ func shadowOf(e *EMA[float64]) map[string]float64 {
 // YOLO26 specification, training section 7.
 func TestEMADecay(t *testing.T) {
 	o := DefaultEMAOptions()
-	for update, want := range map[int]float64{1: 0.000499825, 2: 0.000999400, 10: 0.004987022, 100: 0.048765698,
+	for update, want := range map[int]float64{1: 4.99825033e-4, 2: 0.000999400, 10: 0.004987022, 100: 0.048765698,
 		1000: 0.393429993, 2000: 0.632057347, 10000: 0.993162727} {
 		require.InDelta(t, want, o.DecayAt(update), 6e-10, "update %d", update)
 	}

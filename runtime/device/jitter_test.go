@@ -45,6 +45,7 @@ func jittered(pixel [3]uint8, hue, saturation, value float64) [3]float64 {
 func TestJitterWorkedNumbers(t *testing.T) {
 	h, s, v := toHSV(0.2, 0.6, 0.4)
 	require.InDeltaSlice(t, []float64{0.416666667, 0.666666667, 0.6}, []float64{h, s, v}, 1e-9)
+	require.InDeltaSlice(t, []float64{0.426666667, 1, 0.45}, []float64{h + 0.01, min(s*1.5, 1), v * 0.75}, 1e-9)
 	exact := jittered([3]uint8{51, 153, 102}, 0.01, 0.5, -0.25)
 	require.InDeltaSlice(t, []float64{0, 255 * 0.45, 255 * 0.252}, exact[:], 1e-9)
 	r, g, b := NewJitter(0.01, 0.5, -0.25).Colors().Pixel(51, 153, 102)
