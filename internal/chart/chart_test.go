@@ -103,6 +103,7 @@ func TestCounts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "counts.png")
 	require.NoError(t, Counts(file, "title", "annotated", "detected", names, counts))
 	picture := readPNG(t, file)
+	require.Equal(t, 590, picture.Bounds().Dx(), "4 inches and 22 points for each of three names")
 	full := blues{}.Colors()[63]
 	require.Greater(t, count(picture, picture.Bounds(), full), 5000, "the cell of the cows")
 	require.NoError(t, Counts(file, "title", "annotated", "detected", names[3:], [][]int{{0}}), "nothing at all")

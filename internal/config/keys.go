@@ -38,6 +38,8 @@ var keys = []key{
 		field: func(s *Settings) any { return &s.Data.Seed }},
 	{name: "data.shear", help: "half-range of the random shear in degrees", fallback: 0.0, allowed: numbers("a number from 0 to 40", func(v float64) bool { return v >= 0 && v <= 40 }),
 		field: func(s *Settings) any { return &s.Data.Shear }},
+	{name: "data.skip_faulty", help: "leave out images that cannot be read or have faulty labels, and list them, in place of refusing the data set", fallback: false, allowed: boolean,
+		field: func(s *Settings) any { return &s.Data.SkipFaulty }},
 	{name: "data.translate", help: "half-range of the random shift as a part of the canvas", fallback: 0.1, allowed: weight,
 		field: func(s *Settings) any { return &s.Data.Translate }},
 	{name: "data.value", help: "half-range of the brightness jitter", fallback: 0.4, allowed: weight,

@@ -38,6 +38,8 @@ type Data struct {
 	Workers   int // goroutines that prepare images, 0: none beside the trainer
 	Seed      uint64
 	Cache     string // directory of decoded images, empty: none
+	// SkipFaulty leaves out faulty images in place of refusing the data set.
+	SkipFaulty bool
 
 	Augmentation
 }

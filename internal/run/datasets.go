@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/reprise-ml/reprise/internal/config"
 	"github.com/reprise-ml/reprise/internal/data"
@@ -22,7 +23,8 @@ func openData(ctx context.Context, s *config.Settings, described *data.Config) (
 	if len(described.Names) != s.Model.Classes {
 		return trainer.Data{}, fmt.Errorf("%s names %d classes, model.classes is %d; set --model.classes=%d, or generate a network for them with reprise new -classes %d", described.File, len(described.Names), s.Model.Classes, len(described.Names), len(described.Names))
 	}
-	train, err := data.Open(ctx, described, "train", data.Options{Format: format, CacheDir: s.Data.Cache})
+	reading := data.Options{Format: format, CacheDir: s.Data.Cache, SkipFaulty: s.Data.SkipFaulty}
+	train, err := data.Open(ctx, described, "train", reading)
 	if err != nil {
 		return trainer.Data{}, err
 	}
@@ -38,11 +40,36 @@ func openData(ctx context.Context, s *config.Settings, described *data.Config) (
 	if !described.Has("val") {
 		return out, nil
 	}
-	validation, err := data.Open(ctx, described, "val", data.Options{Format: format, CacheDir: s.Data.Cache})
+	validation, err := data.Open(ctx, described, "val", reading)
 	if err != nil {
 		return trainer.Data{}, err
 	}
 	options.Shuffle = false
 	out.Validation, err = data.NewLoader(validation, data.ValidationPipeline(s.Data.ImgSize), options)
 	return out, err
+}
+
+// showFaults tells what the splits leave out: faulty images, each with its file and
+// line, and repeated label rows.
+func showFaults(w io.Writer, d trainer.Data) error {
+	if w == nil {
+		return nil
+	}
+	for _, split := range []string{"train", "val"} {
+		set := datasets(d)[split]
+		if set == nil {
+			continue
+		}
+		if set.Duplicates > 0 {
+			if _, err := fmt.Fprintf(w, "%s: %d repeated label rows dropped\n", split, set.Duplicates); err != nil {
+				return err
+			}
+		}
+		if len(set.Skipped) > 0 {
+			if _, err := fmt.Fprintf(w, "%s: images with faults are left out, %d images are left\n%v\n", split, set.Len(), &data.FaultsError{Faults: set.Skipped}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -53,7 +53,7 @@ func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, closeCaches(loaders)) }()
-	if err := showCaches(r.Progress, loaders); err != nil {
+	if err := errors.Join(showFaults(r.Progress, loaders), showCaches(r.Progress, loaders)); err != nil {
 		return nil, err
 	}
 	dev, err := OpenDevice(r.Settings.Device)
