@@ -62,3 +62,5 @@ if grep -s '^kernel ' "$build/reports"; then
 fi
 part 'driver and faults'
 run -skip '^TestHost' ./internal/cudasim/...
+part 'pointers to Go memory in C'
+GOEXPERIMENT=cgocheck2 run -count=1 -run '^TestLaunchesHoldNoGoMemory$' ./runtime/cuda
