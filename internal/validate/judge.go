@@ -179,3 +179,16 @@ func (j *judge) classed() classed {
 	}
 	return j.boxes
 }
+
+// shapes are the figures of a class beside those of its boxes.
+func (j *judge) shapes(class int) ([]Figure, error) {
+	measured, prefix := j.masks, "segm_"
+	if j.keypoints != nil {
+		measured, prefix = j.keypoints, "oks_"
+	}
+	if measured == nil {
+		return nil, nil
+	}
+	average, at50, _, err := measured.ClassPrecision(class)
+	return []Figure{{prefix + "ap", average}, {prefix + "ap50", at50}}, err
+}

@@ -69,12 +69,15 @@ type Figure struct {
 	Value float64 `json:"value"`
 }
 
-// Class is the average precision of the boxes of one class.
+// Class is the average precision of one class: of its boxes, and with the tasks
+// segment and pose of its masks (segm_ap, segm_ap50) or keypoints (oks_ap,
+// oks_ap50).
 type Class struct {
-	Name      string  `json:"name"`
-	Instances int     `json:"instances"`
-	AP        float64 `json:"ap"`
-	AP50      float64 `json:"ap50"`
+	Name      string   `json:"name"`
+	Instances int      `json:"instances"`
+	AP        float64  `json:"ap"`
+	AP50      float64  `json:"ap50"`
+	Shapes    []Figure `json:"shapes,omitempty"`
 }
 
 // Run judges a checkpoint on a split. Every image goes through the network once

@@ -92,7 +92,8 @@ func TestPerfectDetectionsAreWorthOne(t *testing.T) {
 			for _, name := range names {
 				require.InDelta(t, 1, figure(t, path, name), 1e-12, name)
 			}
-			require.Equal(t, []Class{{"ship", 2, 1, 1}, {"plane", 1, 1, 1}}, path.Classes)
+			shapes := map[string][]Figure{"segment": {{"segm_ap", 1}, {"segm_ap50", 1}}, "pose": {{"oks_ap", 1}, {"oks_ap50", 1}}}[task]
+			require.Equal(t, []Class{{"ship", 2, 1, 1, shapes}, {"plane", 1, 1, 1, shapes}}, path.Classes)
 			require.Equal(t, [][]int{{2, 0, 0}, {0, 1, 0}, {0, 0, 0}}, path.Confusion)
 		})
 	}
@@ -125,6 +126,10 @@ func TestErrorsOfDetectionShow(t *testing.T) {
 	})
 	require.InDelta(t, 1, figure(t, shifted, "map"), 1e-12)
 	require.Zero(t, figure(t, shifted, "oks_map"))
+	require.Equal(t, Class{"ship", 2, 1, 1, []Figure{{"oks_ap", 0}, {"oks_ap50", 0}}}, shifted.Classes[0])
+	var text bytes.Buffer
+	require.NoError(t, (&Report{Task: "pose", Paths: []Path{shifted}}).WriteText(&text))
+	require.Contains(t, text.String(), "  class instances      ap    ap50    oks_ap  oks_ap50\n  ship          2  1.0000  1.0000    0.0000    0.0000\n")
 
 	unmasked := judged("segment", func(found []predict.Instance) []predict.Instance {
 		found[0].Mask = found[1].Mask

@@ -135,7 +135,11 @@ func pathOf(name string, j *judge, names []string) (Path, error) {
 		if err != nil {
 			return Path{}, err
 		}
-		path.Classes = append(path.Classes, Class{Name: className, Instances: objects, AP: average, AP50: at50})
+		shapes, err := j.shapes(class)
+		if err != nil {
+			return Path{}, err
+		}
+		path.Classes = append(path.Classes, Class{className, objects, average, at50, shapes})
 		points, err := j.classed().Curve(class, 0)
 		if err != nil {
 			return Path{}, err

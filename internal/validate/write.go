@@ -60,11 +60,22 @@ func (p *Path) write(text *bytes.Buffer) {
 	for _, class := range p.Classes {
 		width = max(width, len([]rune(class.Name)))
 	}
-	fmt.Fprintf(text, "  %-*s %9s %7s %7s\n", width, "class", "instances", "ap", "ap50")
-	for _, class := range p.Classes {
-		if class.Instances > 0 {
-			fmt.Fprintf(text, "  %-*s %9d %7s %7s\n", width, class.Name, class.Instances, share(class.AP), share(class.AP50))
+	for i, class := range p.Classes {
+		if i == 0 {
+			fmt.Fprintf(text, "  %-*s %9s %7s %7s", width, "class", "instances", "ap", "ap50")
+			for _, shape := range class.Shapes {
+				fmt.Fprintf(text, " %9s", shape.Name)
+			}
+			text.WriteByte('\n')
 		}
+		if class.Instances == 0 {
+			continue
+		}
+		fmt.Fprintf(text, "  %-*s %9d %7s %7s", width, class.Name, class.Instances, share(class.AP), share(class.AP50))
+		for _, shape := range class.Shapes {
+			fmt.Fprintf(text, " %9s", share(shape.Value))
+		}
+		text.WriteByte('\n')
 	}
 }
 
