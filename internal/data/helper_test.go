@@ -53,7 +53,10 @@ func writeImage(t testing.TB, directory, path string, width, height, seed int) s
 
 // writeFolder writes a data set of count labelled images in split train, with
 // one oriented instance in every image but each third, and opens it.
-func writeFolder(t *testing.T, count int) *Dataset {
+func writeFolder(t *testing.T, count int) *Dataset { return writeFolderAs(t, count, OrientedRows) }
+
+// writeFolderAs is writeFolder with the rows read as four corners or as outlines.
+func writeFolderAs(t *testing.T, count int, format RowFormat) *Dataset {
 	t.Helper()
 	directory := t.TempDir()
 	for i := range count {
@@ -66,7 +69,7 @@ func writeFolder(t *testing.T, count int) *Dataset {
 		writeFile(t, directory, "labels/train/"+name+".txt", row)
 	}
 	writeFile(t, directory, "data.yaml", "train: images/train\nnames: [plane, ship]\n")
-	return openFolder(t, directory, "train", Options{Format: OrientedRows})
+	return openFolder(t, directory, "train", Options{Format: format})
 }
 
 func openFolder(t *testing.T, directory, split string, options Options) *Dataset {

@@ -50,21 +50,29 @@ func TestShortLastBatchIsKept(t *testing.T) {
 	}
 }
 
+// Batches are equal to the byte with any number of workers, with oriented boxes, and
+// with outlines, which are pasted and rasterised; images drawn turned, too.
 func TestBatchesDoNotDependOnWorkers(t *testing.T) {
-	dataset := writeFolder(t, 10)
-	options := LoaderOptions{BatchSize: 4, Workers: 1, Seed: 5, Shuffle: true}
-	want := collectBatches(t, newLoader(t, dataset, recipe(size), options), Position{}, 3)
-	for _, workers := range []int{2, 8} {
-		options.Workers = workers
-		require.Equal(t, want, collectBatches(t, newLoader(t, dataset, recipe(size), options), Position{}, 3))
+	turned := TrainingPipeline(Augmentation{Size: size, Mosaic: 0.7, Mixup: 0.3, CopyPaste: 0.5, Flip: 0.5, CloseEpoch: 2,
+		Affine: Affine{Degrees: 20, Shear: 5, Scale: 0.5, Translate: 0.1}, HSV: DefaultHSV})
+	for _, c := range []struct {
+		format   RowFormat
+		pipeline Pipeline
+	}{{OrientedRows, recipe(size)}, {PolygonRows, turned}} {
+		dataset := writeFolderAs(t, 10, c.format)
+		options := LoaderOptions{BatchSize: 4, Workers: 1, Seed: 5, Shuffle: true, Masks: c.format == PolygonRows}
+		want := collectBatches(t, newLoader(t, dataset, c.pipeline, options), Position{}, 3)
+		for _, workers := range []int{2, 8} {
+			options.Workers = workers
+			require.Equal(t, want, collectBatches(t, newLoader(t, dataset, c.pipeline, options), Position{}, 3))
+		}
+		options.Seed = 6
+		other := collectBatches(t, newLoader(t, dataset, c.pipeline, options), Position{}, 3)
+		require.NotEqual(t, want, other, "the seed matters")
+		require.NotEqual(t, want[0].Paths, want[3].Paths, "the epoch matters")
 	}
-	options.Seed = 6
-	other := collectBatches(t, newLoader(t, dataset, recipe(size), options), Position{}, 3)
-	require.NotEqual(t, want, other, "the seed matters")
-	require.NotEqual(t, want[0].Paths, want[3].Paths, "the epoch matters")
 }
 
-// Draws belong to the image, not to its place in a batch.
 // Colours that are left to the device come out as those of the loader, code by
 // code, and nothing else of the batches differs.
 func TestDeviceColors(t *testing.T) {
@@ -87,6 +95,7 @@ func TestDeviceColors(t *testing.T) {
 	require.Equal(t, make([]device.Jitter, 4), plain[0].Jitter, "no step, no change")
 }
 
+// Draws belong to the image, not to its place in a batch.
 func TestImagesDoNotDependOnTheBatchSize(t *testing.T) {
 	dataset := writeFolder(t, 7)
 	images := func(batchSize int) map[string][]uint8 {
