@@ -13,9 +13,8 @@ const Draws = 8
 
 // Margin is how many times the root mean square of the draws a bound allows.
 // Tensors of few elements spread most: over all tensors of all networks fresh
-// draws reach 3.8. Launches in FP32 also add many terms in FP32, which the host
-// adds in float64 or in another order: a row of n additions deviates by about
-// sqrt(n) roundings where the draws have one.
+// draws reach 3.8. A device also adds in another order than the host: a row of n
+// additions deviates by about sqrt(n) roundings where the draws have one.
 const Margin = 8
 
 // Bounds is how far each tensor of a step may be from its value in float64, in the

@@ -37,7 +37,7 @@ func (d draw) begin(stage device.Stage, binding device.Binding) error {
 		}
 	}
 	for _, t := range tensors {
-		if err := d.move(t, stored); err != nil {
+		if err := d.move(t, stored, nil); err != nil {
 			return err
 		}
 	}
@@ -46,23 +46,27 @@ func (d draw) begin(stage device.Stage, binding device.Binding) error {
 
 // after moves what a launch has stored.
 func (d draw) after(op *ir.Op, tensor func(ir.Ref) device.Tensor) error {
+	beside, err := terms(op, tensor)
+	if err != nil {
+		return err
+	}
 	for _, ref := range op.Writes() {
 		element := d.plan.StorageOf(ref).Elem
 		if element != ir.Activation && element != ir.Master {
 			continue
 		}
-		if err := d.move(tensor(ref), formatOf(element, d.precision)); err != nil {
+		if err := d.move(tensor(ref), formatOf(element, d.precision), beside[ref]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d draw) move(t device.Tensor, f format) error {
+func (d draw) move(t device.Tensor, f format, beside []float64) error {
 	values := make([]float32, device.Elements(t.Shape()))
 	if err := t.ReadFloat32(values); err != nil {
 		return err
 	}
-	f.blur(values, d.random)
+	f.blur(values, beside, d.random)
 	return t.WriteFloat32(values)
 }

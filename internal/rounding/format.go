@@ -31,10 +31,16 @@ func formatOf(e ir.Element, p device.Precision) format {
 }
 
 // blur moves every value by an error that is uniform in what rounding may change.
-func (f format) blur(values []float32, random *rand.Rand) {
+// Values that came about from larger ones have rounded those too: beside, by
+// element, is their size, nil for none.
+func (f format) blur(values []float32, beside []float64, random *rand.Rand) {
 	for i, v := range values {
 		x := float64(v)
-		half := math.Max(f.relative*math.Abs(x), f.absolute)
+		half := f.relative * math.Abs(x)
+		if beside != nil {
+			half += f.relative * beside[i]
+		}
+		half = math.Max(half, f.absolute)
 		values[i] = float32(x + half*(2*random.Float64()-1))
 	}
 }

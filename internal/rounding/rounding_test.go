@@ -171,7 +171,7 @@ func TestBlur(t *testing.T) {
 		for i := range values {
 			values[i] = float32(c.value)
 		}
-		formatOf(ir.Activation, c.precision).blur(values, rand.New(rand.NewPCG(1, 2)))
+		formatOf(ir.Activation, c.precision).blur(values, nil, rand.New(rand.NewPCG(1, 2)))
 		low, high := 0.0, 0.0
 		for _, v := range values {
 			low, high = min(low, float64(v)-c.value), max(high, float64(v)-c.value)
