@@ -13,7 +13,7 @@ const Draws = 8
 
 // Margin is how many times the root mean square of the draws a bound allows.
 // Tensors of few elements spread most: over all tensors of all networks fresh
-// draws reach 3.8. A device also adds in another order than the host: a row of n
+// draws reach 3.1. A device also adds in another order than the host: a row of n
 // additions deviates by about sqrt(n) roundings where the draws have one.
 const Margin = 8
 
