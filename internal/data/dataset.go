@@ -190,10 +190,8 @@ func collect(config *Config, split string, checks []check, skip bool) (*Dataset,
 			Problem: fmt.Sprintf("none of the %d images of %s has a label file", len(checks), split),
 			Remedy:  "the first one is expected at " + checks[0].item.Label}})
 	}
-	if !skip || len(dataset.Items) == 0 {
-		if err := faultsOrNil(faults); err != nil {
-			return nil, err
-		}
+	if len(faults) > 0 && (!skip || len(dataset.Items) == 0) {
+		return nil, &FaultsError{Faults: faults, Skippable: len(dataset.Items) > 0}
 	}
 	dataset.Skipped = faults
 	return dataset, nil

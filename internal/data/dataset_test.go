@@ -44,6 +44,7 @@ func TestOpenListsEveryFault(t *testing.T) {
 
 	_, err = Open(context.Background(), config, "train", Options{Format: BoxRows})
 	require.Error(t, err)
+	require.True(t, err.(*FaultsError).Skippable)
 	lines := strings.Split(err.Error(), "\n")
 	require.Len(t, lines, 4)
 	for i, want := range []string{
@@ -63,6 +64,7 @@ func TestOpenListsEveryFault(t *testing.T) {
 	require.NoError(t, os.Remove(dataset.Items[0].Image))
 	_, err = Open(context.Background(), config, "train", Options{Format: BoxRows, SkipFaulty: true})
 	require.ErrorContains(t, err, "cut.jpg", "nothing is left")
+	require.False(t, err.(*FaultsError).Skippable)
 }
 
 func TestOpenRefusesMisplacedLabels(t *testing.T) {

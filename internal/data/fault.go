@@ -30,6 +30,9 @@ func (f Fault) String() string {
 // FaultsError carries every fault found, in the order of the files and lines.
 type FaultsError struct {
 	Faults []Fault
+	// Skippable is set when images are left without those at fault, see
+	// Options.SkipFaulty.
+	Skippable bool
 }
 
 // Error prints the first ten faults, one a line, and the count of the rest.

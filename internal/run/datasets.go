@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -24,7 +25,7 @@ func openData(ctx context.Context, s *config.Settings, described *data.Config) (
 		return trainer.Data{}, fmt.Errorf("%s names %d classes, model.classes is %d; set --model.classes=%d, or generate a network for them with reprise new -classes %d", described.File, len(described.Names), s.Model.Classes, len(described.Names), len(described.Names))
 	}
 	reading := data.Options{Format: format, CacheDir: s.Data.Cache, SkipFaulty: s.Data.SkipFaulty}
-	train, err := data.Open(ctx, described, "train", reading)
+	train, err := openSplit(ctx, described, "train", reading)
 	if err != nil {
 		return trainer.Data{}, err
 	}
@@ -40,13 +41,23 @@ func openData(ctx context.Context, s *config.Settings, described *data.Config) (
 	if !described.Has("val") {
 		return out, nil
 	}
-	validation, err := data.Open(ctx, described, "val", reading)
+	validation, err := openSplit(ctx, described, "val", reading)
 	if err != nil {
 		return trainer.Data{}, err
 	}
 	options.Shuffle = false
 	out.Validation, err = data.NewLoader(validation, data.ValidationPipeline(s.Data.ImgSize), options)
 	return out, err
+}
+
+// openSplit opens a split, and says of faults that a fit could do without their
+// images where it could.
+func openSplit(ctx context.Context, described *data.Config, split string, reading data.Options) (*data.Dataset, error) {
+	dataset, err := data.Open(ctx, described, split, reading)
+	if faults := (*data.FaultsError)(nil); errors.As(err, &faults) && faults.Skippable {
+		return nil, fmt.Errorf("%w\ncorrect what is listed, or leave these images out with --data.skip_faulty=true", err)
+	}
+	return dataset, err
 }
 
 // showFaults tells what the splits leave out: faulty images, each with its file and

@@ -49,6 +49,7 @@ func TestTrainWithFaults(t *testing.T) {
 	for _, fault := range faults {
 		require.Equal(t, 1, strings.Count(err.Error(), fault), fault)
 	}
+	require.ErrorContains(t, err, "\ncorrect what is listed, or leave these images out with --data.skip_faulty=true")
 	require.NoFileExists(t, filepath.Join(refused, trainer.CheckpointName))
 
 	skipped := filepath.Join(dir, "skipped")
