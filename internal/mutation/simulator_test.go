@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 type edit struct{ file, old, new string }
 
 // simulated is a mutation of the CUDA back end or of its kernels, which a test on
-// the simulated driver must notice, and what it then says.
+// the simulated driver must notice, and a pattern of what it then says.
 type simulated struct {
 	name            string
 	edits           []edit
@@ -50,7 +51,7 @@ var onTheSimulator = []simulated{
 		kernels,
 		"  if (item >= rows * chunks)\n    return;\n  const Index row = item / chunks, inner = item % chunks * V;\n  float a[V] = {}, b[V] = {}, y[V];\n",
 		"  if (item + 1 >= rows * chunks)\n    return;\n  const Index row = item / chunks, inner = item % chunks * V;\n  float a[V] = {}, b[V] = {}, y[V];\n",
-	}}, backEnd, "TestKernelsStayInTheirStorages/small/fp32", "output classes"},
+	}}, backEnd, "TestKernelsStayInTheirStorages/small/fp32", "is NaN|output classes"}, // memory that nobody wrote, or that another storage had
 	{"the release of a graph", []edit{{program, "    cuGraphDestroy(graph);\n", "    (void)graph;\n"}}, simulator, recordings, "graphs"},
 	{"no allocation while recording", []edit{{
 		program,
@@ -95,9 +96,10 @@ func TestEverySimulatedTestFails(t *testing.T) {
 			failed := (*exec.ExitError)(nil)
 			require.True(t, errors.As(err, &failed), "%s passes without it: %v\n%s", m.test, err, output)
 			require.Contains(t, output, "--- FAIL: ")
-			require.Contains(t, output, m.says)
+			says := regexp.MustCompile(m.says)
+			require.Regexp(t, says, output)
 			for line := range strings.Lines(output) {
-				if strings.Contains(line, "--- FAIL: ") || strings.Contains(line, m.says) {
+				if strings.Contains(line, "--- FAIL: ") || says.MatchString(line) {
 					t.Log(strings.TrimSpace(line))
 				}
 			}
