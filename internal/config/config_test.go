@@ -172,6 +172,10 @@ func TestErrorsNameThePlaceAndTheRemedy(t *testing.T) {
 		{"section as value", "task: obb\noptim: 3\n", nil, "run.yaml:2: expected keys with values"},
 		{"range in the file", "task: obb\noptim:\n  lr: -1\n", nil, `run.yaml:3: optim.lr is "-1"; it must be a finite number above 0`},
 		{"range of a flag", "", []string{"--task=obb", "--optim.momentum=1"}, `--optim.momentum: optim.momentum is "1"; it must be a number of at least 0 and below 1`},
+		{"warm-up below zero", "task: obb\ntrainer:\n  accumulate: 4\n  accumulate_warmup_epochs: -0.5\n", nil, `run.yaml:4: trainer.accumulate_warmup_epochs is "-0.5"; it must be a finite number of at least 0`},
+		{"endless warm-up", "", []string{"--task=obb", "--trainer.accumulate_warmup_epochs=Inf"}, `--trainer.accumulate_warmup_epochs: trainer.accumulate_warmup_epochs is "Inf"; it must be a finite number of at least 0`},
+		{"warm-up that is no number", "task: obb\ntrainer:\n  accumulate_warmup_epochs: slow\n", nil, `run.yaml:3: trainer.accumulate_warmup_epochs is "slow"; it must be a finite number of at least 0`},
+		{"misspelt warm-up", "task: obb\ntrainer:\n  accumulate_warmup: 3\n", nil, "run.yaml:3: unknown key trainer.accumulate_warmup; did you mean trainer.accumulate"},
 		{"multiple", "", []string{"--task=obb", "--data.img_size=650"}, `it must be a multiple of 32 from 32 to 8192`},
 		{"not an integer", "task: obb\ndata:\n  batch_size: 4.5\n", nil, `run.yaml:3: data.batch_size is "4.5"; it must be an integer from 1 to 4096`},
 		{"integer overflow", "", []string{"--task=obb", "--data.seed=-1"}, `it must be an integer from 0 to 18446744073709551615`},
@@ -268,9 +272,11 @@ func TestHyperParametersDoNotDependOnExecution(t *testing.T) {
 	require.Equal(t, plain.HyperParameters(), other.HyperParameters())
 	require.Equal(t, "0.01", plain.HyperParameters()["optim.lr"])
 	require.Equal(t, "segment", plain.HyperParameters()["task"])
-	changed, err := load(t, "", "--task=segment", "--loss.mask_gain=3")
-	require.NoError(t, err)
-	require.NotEqual(t, plain.HyperParameters(), changed.HyperParameters())
+	for _, argument := range []string{"--loss.mask_gain=3", "--trainer.accumulate_warmup_epochs=1.5"} {
+		changed, err := load(t, "", "--task=segment", argument)
+		require.NoError(t, err)
+		require.NotEqual(t, plain.HyperParameters(), changed.HyperParameters(), argument)
+	}
 }
 
 func TestFlagHelp(t *testing.T) {
@@ -280,6 +286,7 @@ func TestFlagHelp(t *testing.T) {
 	require.Contains(t, usage, "--data.img_size int")
 	require.Contains(t, usage, "side of the square input in pixels; a multiple of 32 from 32 to 8192; obb: default 1024 (default 640)")
 	require.Contains(t, usage, "segment only")
+	require.Contains(t, usage, "epochs over which trainer.accumulate grows linearly from 1, fractions allowed, 0 for none; a finite number of at least 0")
 	flags.VisitAll(func(f *pflag.Flag) { require.NotNil(t, find(f.Name)) })
 }
 

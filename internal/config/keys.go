@@ -124,6 +124,8 @@ var keys = []key{
 
 	{name: "trainer.accumulate", help: "micro-batches of one optimizer step", fallback: 1, allowed: integers(1, 1<<20),
 		field: func(s *Settings) any { return &s.Trainer.Accumulate }},
+	{name: "trainer.accumulate_warmup_epochs", help: "epochs over which trainer.accumulate grows linearly from 1, fractions allowed, 0 for none", fallback: 0.0, allowed: atLeastZero,
+		field: func(s *Settings) any { return &s.Trainer.AccumulateWarmupEpochs }},
 	{name: "trainer.gradient_clip", help: "limit of the global gradient norm, 0 for none", fallback: 10.0, allowed: atLeastZero,
 		field: func(s *Settings) any { return &s.Trainer.GradientClip }},
 	{name: "trainer.max_epochs", help: "epochs of the fit", fallback: 50, allowed: integers(1, 1<<20),

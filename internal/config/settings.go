@@ -63,9 +63,12 @@ type Augmentation struct {
 
 // Trainer describes the loop.
 type Trainer struct {
-	MaxEpochs    int
-	Precision    string  // fp32, fp16, bf16 or float64
-	Accumulate   int     // micro-batches of one optimizer step
+	MaxEpochs  int
+	Precision  string // fp32, fp16, bf16 or float64
+	Accumulate int    // micro-batches of one optimizer step
+
+	AccumulateWarmupEpochs float64 // over which Accumulate grows from 1, 0: off
+
 	GradientClip float64 // limit of the global gradient norm, 0: off
 	Seed         uint64
 	Strict       bool // a native call where a replay was asked for is an error

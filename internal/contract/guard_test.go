@@ -81,6 +81,7 @@ const frozen = "head.o2m.cls_stems.0.2.bias"
 var guardCases = []guardCase{
 	{name: "G1 option off", capture: []trainer.CaptureOption{}, want: everywhere("G1 capture_network off")},
 	{name: "G2 accumulation", change: func(o *trainer.Options) { o.Accumulate = 3 }, want: everywhere("G2 gradient accumulation 3")},
+	{name: "G2 growing accumulation", change: func(o *trainer.Options) { o.Accumulate, o.AccumulateWarmupEpochs = 3, 2 }, want: everywhere("G2 gradient accumulation 3")},
 	{name: "G3 precision", make: func(r *request) { r.device = unable{host.Open(host.Options{})} }, want: everywhere("G3 precision fp32 cannot be replayed on ")},
 	{name: "G4 partial batch", want: func(string, string) map[string]int { return partial }},
 	{name: "G5 frozen parameter", arrange: func(f *fixture, task string) {

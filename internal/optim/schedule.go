@@ -14,6 +14,14 @@ type LearningRateOptions struct {
 	MaxEpochs       int     // 0: no epoch budget, constant rate
 	BatchesPerEpoch int
 	Accumulate      int // micro-batches of one optimizer step, at least 1
+
+	// AccumulateWarmupEpochs is how long Accumulate grows from 1; 0: not at all.
+	AccumulateWarmupEpochs float64
+}
+
+// Accumulation is that of the fit whose schedule this is.
+func (o LearningRateOptions) Accumulation() (Accumulation, error) {
+	return NewAccumulation(o.Accumulate, o.AccumulateWarmupEpochs, o.BatchesPerEpoch)
 }
 
 // LearningRate is linear warm-up followed by linear decay, per optimizer step
@@ -36,12 +44,18 @@ func NewLearningRate(o LearningRateOptions) (LearningRate, error) {
 		return LearningRate{}, fmt.Errorf("warmup_epochs is %v; it must be finite", o.WarmupEpochs)
 	case o.BatchesPerEpoch < 0:
 		return LearningRate{}, fmt.Errorf("an epoch has %d batches; it cannot have fewer than 0", o.BatchesPerEpoch)
-	case o.Accumulate < 1:
-		return LearningRate{}, fmt.Errorf("accumulate is %d; it must be at least 1", o.Accumulate)
+	}
+	accumulation, err := o.Accumulation()
+	if err != nil {
+		return LearningRate{}, err
 	}
 	s := LearningRate{base: o.LR, final: o.LRF}
 	if o.MaxEpochs <= 0 || (o.LRF >= 1 && o.WarmupEpochs <= 0) {
 		s.constant = true
+		return s, nil
+	}
+	if accumulation.Grows() {
+		s.total, s.warmup = o.growing(accumulation)
 		return s, nil
 	}
 	steps := (o.BatchesPerEpoch + o.Accumulate - 1) / o.Accumulate
@@ -49,6 +63,17 @@ func NewLearningRate(o LearningRateOptions) (LearningRate, error) {
 	warmup := math.RoundToEven(float64(s.total) * o.WarmupEpochs / float64(o.MaxEpochs))
 	s.warmup = int(min(max(warmup, 0), float64(s.total-1)))
 	return s, nil
+}
+
+// growing counts the steps of a fit, and those of the warm-up of its rate, where
+// epochs differ in steps, so that an epoch has no number of them from which the
+// specification's formula could go on: the last step that the fit completes has
+// the final rate, and the warm-up takes the epochs that were asked for.
+func (o LearningRateOptions) growing(a Accumulation) (total, warmup int) {
+	total = max(1, a.Steps(o.MaxEpochs*o.BatchesPerEpoch))
+	epochs := min(max(o.WarmupEpochs, 0), float64(o.MaxEpochs))
+	warmup = a.Steps(int(math.RoundToEven(epochs * float64(o.BatchesPerEpoch))))
+	return total, min(warmup, total-1)
 }
 
 // Factor is the fraction of the base rate at zero-based optimizer step k.

@@ -21,6 +21,16 @@ func TestLearningRateFactor(t *testing.T) {
 			map[int]float64{0: 1, 99: 0.5}},
 		{"accumulation rounds the steps of an epoch up", LearningRateOptions{LR: 1, LRF: 0.5, MaxEpochs: 2, BatchesPerEpoch: 10, Accumulate: 4},
 			map[int]float64{0: 1, 4: 0.6, 5: 0.5, 6: 0.5}}, // 2*ceil(10/4) = 6 steps
+		{"growing accumulation: the final rate comes with the last of 6 steps, of which the first epoch takes 3",
+			LearningRateOptions{LR: 1, LRF: 0.5, WarmupEpochs: 1, MaxEpochs: 4, BatchesPerEpoch: 4, Accumulate: 4, AccumulateWarmupEpochs: 2},
+			map[int]float64{0: 1. / 3, 1: 2. / 3, 2: 1, 3: 1, 4: 0.75, 5: 0.5, 6: 0.5}},
+		{"growing accumulation, a warm-up longer than the fit",
+			LearningRateOptions{LR: 1, LRF: 0.5, WarmupEpochs: 1e300, MaxEpochs: 4, BatchesPerEpoch: 4, Accumulate: 4, AccumulateWarmupEpochs: 2},
+			map[int]float64{0: 1. / 5, 4: 1, 5: 1, 6: 0.5}},
+		{"growing accumulation, a fit of less than a step", LearningRateOptions{LR: 1, LRF: 0.5, MaxEpochs: 4, Accumulate: 4, AccumulateWarmupEpochs: 2},
+			map[int]float64{0: 1}},
+		{"a warm-up to 1 is none", LearningRateOptions{LR: 0.01, LRF: 0.5, MaxEpochs: 10, BatchesPerEpoch: 10, Accumulate: 1, AccumulateWarmupEpochs: 5},
+			map[int]float64{0: 1, 99: 0.5}},
 		{"half to even down", LearningRateOptions{LR: 1, LRF: 1, WarmupEpochs: 0.25, MaxEpochs: 1, BatchesPerEpoch: 10, Accumulate: 1},
 			map[int]float64{0: 0.5, 1: 1, 2: 1}}, // 2.5 -> 2
 		{"half to even up", LearningRateOptions{LR: 1, LRF: 1, WarmupEpochs: 0.35, MaxEpochs: 1, BatchesPerEpoch: 10, Accumulate: 1},
@@ -58,10 +68,13 @@ func TestLearningRateConstant(t *testing.T) {
 func TestLearningRateRefuses(t *testing.T) {
 	good := LearningRateOptions{LR: 0.01, LRF: 0.01, MaxEpochs: 1, BatchesPerEpoch: 1, Accumulate: 1}
 	for want, change := range map[string]func(*LearningRateOptions){
-		"lr is -1":               func(o *LearningRateOptions) { o.LR = -1 },
-		"lrf is NaN":             func(o *LearningRateOptions) { o.LRF = math.NaN() },
-		"warmup_epochs is +Inf":  func(o *LearningRateOptions) { o.WarmupEpochs = math.Inf(1) },
-		"accumulate is 0":        func(o *LearningRateOptions) { o.Accumulate = 0 },
+		"lr is -1":              func(o *LearningRateOptions) { o.LR = -1 },
+		"lrf is NaN":            func(o *LearningRateOptions) { o.LRF = math.NaN() },
+		"warmup_epochs is +Inf": func(o *LearningRateOptions) { o.WarmupEpochs = math.Inf(1) },
+		"accumulate is 0":       func(o *LearningRateOptions) { o.Accumulate = 0 },
+		"accumulate_warmup_epochs is NaN; it must be at least 0 and finite":  func(o *LearningRateOptions) { o.AccumulateWarmupEpochs = math.NaN() },
+		"accumulate_warmup_epochs is +Inf; it must be at least 0 and finite": func(o *LearningRateOptions) { o.AccumulateWarmupEpochs = math.Inf(1) },
+		"accumulate_warmup_epochs is -1; it must be at least 0 and finite":   func(o *LearningRateOptions) { o.AccumulateWarmupEpochs = -1 },
 		"an epoch has -1 batche": func(o *LearningRateOptions) { o.BatchesPerEpoch = -1 },
 	} {
 		options := good

@@ -151,30 +151,3 @@ func TestUpdateReportsTheStepOfAnError(t *testing.T) {
 	_, err = u.Step(p, nil)
 	require.ErrorContains(t, err, "step 7: moving average")
 }
-
-// Field case PO-08: left-over micro-batches carry into the next epoch.
-func TestAccumulatorCarriesOverEpochs(t *testing.T) {
-	a, err := NewAccumulator(4, 0)
-	require.NoError(t, err)
-	require.Equal(t, 0.25, a.LossScale())
-	var steps, windows []int
-	for batch := 1; batch <= 20; batch++ { // two epochs of 10
-		if a.First() {
-			windows = append(windows, batch)
-		}
-		if a.Add() {
-			steps = append(steps, batch)
-		}
-		if batch == 10 {
-			require.Equal(t, 2, a.Pending())
-			a, err = NewAccumulator(4, a.Pending()) // a resume between the epochs
-			require.NoError(t, err)
-		}
-	}
-	require.Equal(t, []int{4, 8, 12, 16, 20}, steps)
-	require.Equal(t, []int{1, 5, 9, 13, 17}, windows)
-	for _, bad := range [][2]int{{0, 0}, {4, 4}, {4, -1}} {
-		_, err := NewAccumulator(bad[0], bad[1])
-		require.Error(t, err)
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/optim"
 	"github.com/reprise-ml/reprise/runtime/device"
 	"github.com/reprise-ml/reprise/runtime/replay"
 )
@@ -49,7 +50,7 @@ func (f *Fit[T]) open(dev device.Device) error {
 	f.replay, err = replay.NewFit(dev, replay.Settings{
 		Precision:  precisionOf[T](f.options.Precision),
 		Strict:     f.options.Strict,
-		Accumulate: f.options.Accumulate,
+		Accumulate: f.options.Accumulate, // the largest, whatever a warm-up begins with (guard G2)
 		Batch:      min(f.options.BatchSize, f.data.Train.Images()),
 		Seed:       f.options.TrainerSeed,
 		Warn:       f.warn,
@@ -57,9 +58,7 @@ func (f *Fit[T]) open(dev device.Device) error {
 	if err != nil {
 		return err
 	}
-	rate := f.options.Rate
-	rate.MaxEpochs, rate.BatchesPerEpoch, rate.Accumulate = f.options.MaxEpochs, f.data.Train.Batches(), f.options.Accumulate
-	if f.learner, err = NewLearner(f.replay, f.task, f.options, rate); err != nil {
+	if f.learner, err = NewLearner(f.replay, f.task, f.options, f.rate()); err != nil {
 		return err
 	}
 	if err := f.learner.placeOptimizer(); err != nil {
@@ -77,6 +76,14 @@ func (f *Fit[T]) open(dev device.Device) error {
 	}
 	f.log, err = openLossLog(f.options.Dir, f.done())
 	return err
+}
+
+// rate is the complete learning-rate schedule of the fit.
+func (f *Fit[T]) rate() optim.LearningRateOptions {
+	rate := f.options.Rate
+	rate.MaxEpochs, rate.BatchesPerEpoch = f.options.MaxEpochs, f.data.Train.Batches()
+	rate.Accumulate, rate.AccumulateWarmupEpochs = f.options.Accumulate, f.options.AccumulateWarmupEpochs
+	return rate
 }
 
 // done is the number of micro-batches that the fit has behind it.

@@ -16,26 +16,6 @@ import (
 	yolo26 "github.com/reprise-ml/reprise/tasks/yolo26/objective"
 )
 
-// Guard G2, field cases GR-06 and PO-08: with accumulation nothing is recorded,
-// the fit is the native one, and micro-batches that are left over at the end of
-// an epoch carry to the next: 8 in windows of 3 are 2 steps and 2 pending.
-func TestAccumulationIsNative(t *testing.T) {
-	three := func(s *config.Settings) { s.Trainer.Accumulate = 3 }
-	_, native := start[float32]{settings: settings(t, three)}.run(t)
-	f := start[float32]{settings: settings(t, captured(three))}.begin(t)
-	require.NoError(t, f.fit.Run(context.Background()))
-	require.Equal(t, native, f.outcome())
-	require.Equal(t, 2, f.fit.Steps())
-	state, err := f.fit.State()
-	require.NoError(t, err)
-	require.Equal(t, 2, state.Meta.Pending)
-	f.close()
-	require.Zero(t, f.report().Recorded)
-	require.Equal(t, map[string]int{"G2 gradient accumulation 3": 8}, f.reasons())
-	require.Equal(t, []string{"warning: capture_network was asked for but nothing of stage network was replayed: gradient accumulation 3"}, f.warnings())
-	require.NotEqual(t, reference(t).Hashes.Model, native.Hashes.Model)
-}
-
 // Guard G5, field cases GR-03 and YO-21: a parameter that is frozen in the
 // middle of a fit stays as it is, its gradient is absent, the stage is native
 // from then on, and the statistics of its layer move as natively.

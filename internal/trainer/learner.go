@@ -19,18 +19,19 @@ type Learner[T device.Float] struct {
 	network   *Network
 	memory    *memory[T]
 
-	update     optim.Update[T]
-	accumulate *optim.Accumulator
-	placed     bool          // the optimizer has its stages
-	hostDevice device.Device // of the objective's parameters, when the network's is another
-	hostFit    *replay.Fit
+	update       optim.Update[T]
+	accumulation optim.Accumulation
+	accumulate   *optim.Accumulator
+	placed       bool          // the optimizer has its stages
+	hostDevice   device.Device // of the objective's parameters, when the network's is another
+	hostFit      *replay.Fit
 
 	outputs Outputs[T]       // copies of outputs that cannot be addressed
 	shapes  map[string][]int // of the latest outputs, by name
 }
 
 // NewLearner loads the task's stages into a fit of the recording runtime. rate
-// is the complete learning-rate schedule.
+// is the complete learning-rate schedule, with the accumulation.
 func NewLearner[T device.Float](fit *replay.Fit, task Task[T], o Options, rate optim.LearningRateOptions) (*Learner[T], error) {
 	l := &Learner[T]{outputs: Outputs[T]{}, shapes: map[string][]int{}}
 	stages, err := addStages(fit, task, o)
@@ -60,7 +61,10 @@ func NewLearner[T device.Float](fit *replay.Fit, task Task[T], o Options, rate o
 	if err := l.StartAverage(o.Average); err != nil {
 		return nil, err
 	}
-	l.accumulate, err = optim.NewAccumulator(o.Accumulate, 0)
+	if l.accumulation, err = rate.Accumulation(); err != nil {
+		return nil, err
+	}
+	l.accumulate, err = optim.NewAccumulator(l.accumulation, 0, 0)
 	return l, err
 }
 

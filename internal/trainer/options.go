@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/reprise-ml/reprise/internal/data"
 	"github.com/reprise-ml/reprise/internal/optim"
@@ -27,7 +28,11 @@ type Options struct {
 	BatchSize  int // data.batch_size, a full batch
 	Accumulate int // trainer.accumulate, micro-batches of one optimizer step
 
-	Rate         optim.LearningRateOptions // BatchesPerEpoch, MaxEpochs and Accumulate are filled in
+	// AccumulateWarmupEpochs is trainer.accumulate_warmup_epochs, over which
+	// Accumulate grows linearly from 1; 0 for none.
+	AccumulateWarmupEpochs float64
+
+	Rate         optim.LearningRateOptions // epochs, batches and accumulation are filled in
 	Optimizer    optim.MuSGDOptions
 	Average      optim.EMAOptions
 	Clip         float64                  // trainer.gradient_clip, 0 for none
@@ -93,6 +98,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("data.batch_size is %d; use 1 or more", o.BatchSize)
 	case o.Accumulate < 1:
 		return fmt.Errorf("trainer.accumulate is %d; use 1 or more", o.Accumulate)
+	case !(o.AccumulateWarmupEpochs >= 0) || math.IsInf(o.AccumulateWarmupEpochs, 1):
+		return fmt.Errorf("trainer.accumulate_warmup_epochs is %g; use 0 for none or a positive, finite number of epochs", o.AccumulateWarmupEpochs)
 	case o.Weights != "" && o.Resume != "":
 		return errors.New("run.weights and run.resume are both set; a resumed fit has its weights, so leave run.weights out")
 	case !(o.Clip >= 0):

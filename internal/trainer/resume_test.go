@@ -209,7 +209,7 @@ func TestResumeRefusesOtherData(t *testing.T) {
 	begun.close()
 	f, err := start[float32]{settings: settings(t, resumed(dir)), split: "val"}.open(t)
 	require.EqualError(t, err, filepath.Join(dir, trainer.CheckpointName)+
-		" was written after 5 batches, which is not epoch 1, batch 1 of this data with its 1 batches; resume with the data of the fit")
+		" was written after 5 optimizer steps and 0 micro-batches of the next, which is not epoch 1, batch 1 of this data with its 1 batches; resume with the data of the fit")
 	require.Zero(t, f.dev.Counters().Bytes)
 
 	_, err = start[float32]{settings: settings(t, func(s *config.Settings) { s.Model.Classes = 5 })}.open(t)

@@ -125,11 +125,12 @@ func (f *Fit[T]) resume(path string) error {
 	}
 	f.at = data.Position{Epoch: s.Meta.Epoch, Batch: s.Meta.Batch}
 	f.alpha, f.learner.update.Steps = s.Meta.Schedule.Alpha, s.Meta.Step
-	if trained := s.Meta.Step*f.options.Accumulate + s.Meta.Pending; trained != f.done() {
-		return fmt.Errorf("%s was written after %d batches, which is not epoch %d, batch %d of this data with its %d batches; resume with the data of the fit",
-			path, trained, f.at.Epoch, f.at.Batch, f.data.Train.Batches())
+	trained := f.learner.accumulation.Batches(s.Meta.Step) + s.Meta.Pending
+	if trained != f.done() || f.at.Batch > f.data.Train.Batches() {
+		return fmt.Errorf("%s was written after %d optimizer steps and %d micro-batches of the next, which is not epoch %d, batch %d of this data with its %d batches; resume with the data of the fit",
+			path, s.Meta.Step, s.Meta.Pending, f.at.Epoch, f.at.Batch, f.data.Train.Batches())
 	}
-	if f.learner.accumulate, err = optim.NewAccumulator(f.options.Accumulate, s.Meta.Pending); err != nil {
+	if f.learner.accumulate, err = optim.NewAccumulator(f.learner.accumulation, s.Meta.Step, s.Meta.Pending); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return f.restoreGradients(gradients)
