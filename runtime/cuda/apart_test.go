@@ -50,7 +50,7 @@ func TestKernelsStayInTheirStorages(t *testing.T) {
 				o.close()
 			}
 			require.Empty(t, different(states[0], states[1]))
-			finite(t, states[0])
+			require.Empty(t, notFinite(states[0]))
 		})
 	}
 }

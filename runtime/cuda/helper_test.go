@@ -4,6 +4,7 @@ package cuda_test
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -218,17 +219,18 @@ func noise(seed uint64, n int, scale float32) []float32 {
 	return out
 }
 
-// finite fails when a value is not a number or infinite.
-func finite(t testing.TB, state map[string][]uint64) {
-	t.Helper()
+// notFinite names a value that is not a number or infinite; it is empty when there
+// is none.
+func notFinite(state map[string][]uint64) string {
 	for name, bits := range state {
 		for i, b := range bits {
 			v := math.Float64frombits(b)
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				require.Failf(t, "not finite", "%s: element %d is %v", name, i, v)
+				return fmt.Sprintf("%s: element %d is %v", name, i, v)
 			}
 		}
 	}
+	return ""
 }
 
 // different names the first tensor that differs, in no particular order.

@@ -105,7 +105,7 @@ func TestFailedLaunch(t *testing.T) {
 	cuda.FailAt(o.binding, 5)
 	require.ErrorContains(t, o.binding.Run(forward), "injected failure")
 	o.run()
-	finite(t, o.state())
+	require.Empty(t, notFinite(o.state()))
 	o.close()
 }
 

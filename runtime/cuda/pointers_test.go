@@ -52,7 +52,7 @@ func TestLaunchesHoldNoGoMemory(t *testing.T) {
 		require.NoError(t, r.Replay())
 		recordings = append(recordings, r)
 	}
-	finite(t, o.state())
+	require.Empty(t, notFinite(o.state()))
 	o.close(recordings...)
 }
 
