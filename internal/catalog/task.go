@@ -17,24 +17,30 @@ import (
 // Task fits the plans of a network and its native objective together as the
 // settings say. Plans are in the order in which the stages run.
 func Task[T device.Float](s *config.Settings, plans []*ir.Stage) (trainer.Task[T], error) {
+	return TaskWith[T](s, plans, Construction{})
+}
+
+// TaskWith is Task with an objective that may not be the task's own; what it is
+// decides guard G7.
+func TaskWith[T device.Float](s *config.Settings, plans []*ir.Stage, c Construction) (trainer.Task[T], error) {
 	task := trainer.Task[T]{Name: s.Task, Scale: s.Model.Scale, Classes: s.Model.Classes, Plans: plans}
 	var err error
 	switch s.Task {
 	case "detect":
 		var o *detect.Objective
-		o, err = detect.New(detectionOptions(s))
+		o, err = construct(c, s.Task, detect.New, detectionOptions(s))
 		task.Objective = DetectObjective[T]{Objective: o, Classes: s.Model.Classes}
 	case "obb":
 		var o *obb.Objective
-		o, err = obb.New(obbOptions(s))
+		o, err = construct(c, s.Task, obb.New, obbOptions(s))
 		task.Objective = ObbObjective[T]{Objective: o, Classes: s.Model.Classes}
 	case "pose":
 		var o *pose.Objective
-		o, err = pose.New(poseOptions(s))
+		o, err = construct(c, s.Task, pose.New, poseOptions(s))
 		task.Objective, task.CapturedBy = PoseObjective[T]{Objective: o, Classes: s.Model.Classes}, poseCaptured
 	case "segment":
 		var o *segment.Objective
-		o, err = segment.New(segmentOptions(s))
+		o, err = construct(c, s.Task, segment.New, segmentOptions(s))
 		task.Objective, task.CapturedBy = SegmentObjective[T]{Objective: o, Classes: s.Model.Classes}, segmentCaptured
 	default:
 		err = fmt.Errorf("task is %q; use detect, obb, pose or segment", s.Task)

@@ -65,7 +65,7 @@ var rules = []rule{
 	{folder: "tasks/musgd", allowed: []string{"gen/stage", "tasks/detect", "tasks/obb", "tasks/pose", "tasks/segment", "tasks/musgd"}},
 	{folder: "generated", allowed: []string{"runtime"}},
 	{folder: "runtime", allowed: []string{"runtime", "gen/ir", "gen/image/archive"}},
-	{folder: "train", allowed: []string{"internal/run", "internal/config"}},
+	{folder: "train", allowed: []string{"internal/run", "internal/config", "internal/catalog", "tasks/detect/objective", "tasks/obb/objective", "tasks/pose/objective", "tasks/segment/objective"}},
 }
 
 // taskRules are the rules of every task.

@@ -67,6 +67,8 @@ var mutations = []mutation{
 	{"G5 trainability", guards, "return s.retrained }", `return "" }`, fits, "TestGuards/pose/G5"},
 	{"G6 head", guards, `if s.changed == "" {`, "if true {", fits, "TestGuards/pose/G6"},
 	{"G7 objective", guards, `if s.objective == "" {`, "if true {", fits, "TestGuards/pose/G7"},
+	{"G7 is explained before the first step", "internal/trainer/learner.go", "	l.objective = objective\n	l.guardObjective()\n", "	l.objective = objective\n", "./train", "TestRunWithAnotherObjective"},
+	{"the constructor makes the objective", "internal/run/fit.go", "plans, r.Network.Objective)", "plans, catalog.Construction{})", "./train", "TestRunWithAnotherObjective|TestRunWithOtherOptions"},
 	{"G8 observer", guards, "if len(s.observers)+len(s.fit.observers) == 0 {", "if true {", fits, "TestGuards/pose/G8"},
 	{"G9 evaluation", guards, "if c.evaluation {", "if false {", fits, "TestValidationIsNative"},
 	{"G10 failure", "runtime/replay/fit.go", "	f.failure = what\n", "", fits, "TestGuards/pose/G10"},

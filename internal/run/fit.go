@@ -99,5 +99,5 @@ func taskOf[T device.Float](r Request) (trainer.Task[T], error) {
 	if err != nil {
 		return trainer.Task[T]{}, err
 	}
-	return catalog.Task[T](r.Settings, plans)
+	return catalog.TaskWith[T](r.Settings, plans, r.Network.Objective)
 }

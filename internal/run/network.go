@@ -4,17 +4,20 @@ import (
 	"fmt"
 
 	"github.com/reprise-ml/reprise/gen/ir"
+	"github.com/reprise-ml/reprise/internal/catalog"
 	"github.com/reprise-ml/reprise/internal/config"
 )
 
 // Network is the network of a fit as generated: a task at one scale and class
-// count, and the plans of its stages in the order in which they run.
+// count, and the plans of its stages in the order in which they run. Objective
+// trains it; its zero value is that of the task.
 type Network struct {
 	Task      string
 	Scale     string
 	Classes   int
 	Keypoints int
 	Plans     []func() (*ir.Stage, error)
+	Objective catalog.Construction
 }
 
 // plans loads the plans of a network, after checking that the settings ask for

@@ -43,6 +43,7 @@ func NewLearner[T device.Float](fit *replay.Fit, task Task[T], o Options, rate o
 	}
 	own, objective := newOwned(task.Objective, o.TrainerSeed)
 	l.objective = objective
+	l.guardObjective()
 	if l.memory, err = newMemory(stages, own); err != nil {
 		return nil, err
 	}
@@ -156,7 +157,8 @@ func (l *Learner[T]) Loss(outputs Outputs[T], batch *data.Batch, alpha float64) 
 }
 
 // guardObjective keeps the stages native when the objective is not the task's
-// own (guard G7). It is asked before each pass, because either may be a replay.
+// own (guard G7). It is asked when a fit opens, so that Explain tells of it, and
+// before each pass, because either may be a replay.
 func (l *Learner[T]) guardObjective() {
 	if name, replaced := l.objective.Replaced(); replaced {
 		for _, s := range l.network.stages {
