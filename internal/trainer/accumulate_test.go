@@ -131,6 +131,28 @@ func TestResumeInTheAccumulationWarmup(t *testing.T) {
 	}
 }
 
+// A loss scale multiplies the share of each micro-batch and is taken out of the
+// sum of a step: being a power of two it changes no bit, also when the fit is
+// broken off in the middle of a step, whose scaled gradients the checkpoint holds.
+func TestAccumulationWarmupUnderALossScale(t *testing.T) {
+	all := func(where func(*config.Settings)) *config.Settings {
+		return settings(t, func(s *config.Settings) { growing(s); where(s) })
+	}
+	_, plain := start[float32]{settings: settings(t, growing)}.run(t)
+	dir := t.TempDir()
+	_, scaled := start[float32]{settings: all(in(dir)), scaled: true}.run(t)
+	require.Equal(t, plain.Hashes.Model, scaled.Hashes.Model)
+	require.Equal(t, plain.Hashes.EMA, scaled.Hashes.EMA)
+	require.Equal(t, plain.Losses, scaled.Losses)
+	wantFiles := files(t, dir)
+	for _, at := range []int{2, 7} { // one of two micro-batches is pending, and two of three
+		dir := t.TempDir()
+		start[float32]{settings: all(in(dir)), scaled: true}.cancelAt(t, at)
+		_, got := start[float32]{settings: all(resumed(dir)), scaled: true}.run(t)
+		requireSame(t, scaled, wantFiles, got, dir)
+	}
+}
+
 // A checkpoint of a fit whose accumulation grows goes on with the same warm-up
 // alone, and on data with as many batches: elsewhere it would stand elsewhere.
 func TestAccumulationWarmupRefuses(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/reprise-ml/reprise/internal/checkpoint"
 	"github.com/reprise-ml/reprise/internal/config"
 	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/optim"
 	"github.com/reprise-ml/reprise/internal/scenes"
 	"github.com/reprise-ml/reprise/internal/trainer"
 	"github.com/reprise-ml/reprise/runtime/device"
@@ -152,6 +153,7 @@ type start[T device.Float] struct {
 	noVal     bool
 	colors    bool   // are changed on the device
 	split     string // to train on, "" for train
+	scaled    bool   // the loss, as in FP16
 	objective func(trainer.Objective[T]) trainer.Objective[T]
 }
 
@@ -171,6 +173,10 @@ func (s start[T]) open(t *testing.T) (*fixture[T], error) {
 	}
 	options := trainer.OptionsOf(s.settings)
 	options.Progress, options.Log, options.StopAfter = f, &f.log, s.stopAfter
+	if s.scaled {
+		scale := optim.DefaultLossScalerOptions()
+		options.LossScale = &scale
+	}
 	f.fit, err = trainer.New(f.dev, task, s.loaders(t), options)
 	return f, err
 }

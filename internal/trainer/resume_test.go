@@ -108,7 +108,12 @@ func TestResumeInAnOpenWindow(t *testing.T) {
 // cancelAt runs a fit that is cancelled during a micro-batch, counted from 1.
 func cancelAt(t *testing.T, at int, change func(*config.Settings)) {
 	t.Helper()
-	f := start[float32]{settings: settings(t, change)}.begin(t)
+	start[float32]{settings: settings(t, change)}.cancelAt(t, at)
+}
+
+func (s start[T]) cancelAt(t *testing.T, at int) {
+	t.Helper()
+	f := s.begin(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	f.after = func(step int) {
