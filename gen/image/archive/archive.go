@@ -2,9 +2,10 @@
 // modules, each for one target and one precision, with the digest of the source
 // they were compiled from.
 //
-// Modules are much alike, so they are compressed together, in streams: one for
-// each target, and of machine code one for the two 16-bit precisions and one for
-// the others. A reader decompresses a stream up to the last module that it wants.
+// Modules are much alike, so they are compressed together, in streams: those of a
+// target, and of machine code those of the two 16-bit precisions and those of the
+// others, each in a few parts. A reader decompresses parts side by side, each up to
+// the last module that it wants.
 //
 // A file is the text "reprise kernel image 2\n", the length of the index as a
 // little-endian 64-bit number, the index as JSON, and the streams one after
@@ -19,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -31,6 +33,10 @@ const magic = "reprise kernel image 2\n"
 // window is how far back a stream may refer. It spans the code of one precision
 // many times over.
 const window = 32 << 20
+
+// parts is how many streams share the modules of a kind. Decompression takes as
+// long as the driver takes to load what comes out of it.
+const parts = 4
 
 // mostAtOnce is how many bytes are allocated because an index says so.
 const mostAtOnce = 1 << 20
@@ -66,35 +72,57 @@ type Stream struct {
 // whose digest is given.
 func Name(source string) string { return source + ".image" }
 
-// stream is the name of the stream that a module belongs to.
-func (m Module) stream() string {
-	switch {
-	case strings.HasPrefix(m.Target, "compute_"):
-		return m.Target
-	case m.Precision == "fp16" || m.Precision == "bf16":
-		return m.Target + " of 16 bits"
+// form is what a fit loads all modules of.
+type form struct {
+	target, precision string
+	wide              bool
+}
+
+// placed is a module with the name of its stream.
+type placed struct {
+	Module
+	stream string
+}
+
+// place gives modules their streams. Those of one form are parted in their order,
+// in which neighbours are alike; the parts of the two 16-bit precisions, which are
+// alike too, share streams.
+func place(modules []Module) []placed {
+	total, seen := map[form]int{}, map[form]int{}
+	for _, m := range modules {
+		total[form{m.Target, m.Precision, m.Wide}]++
 	}
-	return m.Target
+	var out []placed
+	for _, m := range modules {
+		f := form{m.Target, m.Precision, m.Wide}
+		name := m.Target
+		if strings.HasPrefix(m.Target, "sm_") && (m.Precision == "fp16" || m.Precision == "bf16") {
+			name += " of 16 bits"
+		}
+		out = append(out, placed{m, fmt.Sprintf("%s, part %d", name, seen[f]*parts/total[f])})
+		seen[f]++
+	}
+	return out
 }
 
 // Encode prints an image. The same image gives the same bytes.
 func Encode(image *Image) ([]byte, error) {
 	index := *image
-	index.Modules = slices.Clone(image.Modules)
-	slices.SortStableFunc(index.Modules, func(a, b Module) int {
+	index.Modules, index.Streams = nil, nil
+	modules := place(image.Modules)
+	slices.SortStableFunc(modules, func(a, b placed) int {
 		wide := map[bool]int{true: 1}
-		return cmp.Or(cmp.Compare(a.stream(), b.stream()), cmp.Compare(wide[a.Wide], wide[b.Wide]), cmp.Compare(a.Precision, b.Precision))
+		return cmp.Or(cmp.Compare(a.stream, b.stream), cmp.Compare(wide[a.Wide], wide[b.Wide]), cmp.Compare(a.Precision, b.Precision))
 	})
 	var streams []*bytes.Buffer
-	index.Streams = nil
-	for i := range index.Modules {
-		m := &index.Modules[i]
+	for i, m := range modules {
 		m.Size = len(m.Data)
-		if i == 0 || m.stream() != index.Modules[i-1].stream() {
+		if i == 0 || m.stream != modules[i-1].stream {
 			streams, index.Streams = append(streams, new(bytes.Buffer)), append(index.Streams, Stream{})
 		}
 		streams[len(streams)-1].Write(m.Data)
 		index.Streams[len(streams)-1].Modules++
+		index.Modules = append(index.Modules, m.Module)
 	}
 	frames, err := compress(streams)
 	if err != nil {
@@ -170,17 +198,45 @@ func (image *Image) Load(wanted func(Module) bool) ([]Module, error) {
 	return out, err
 }
 
-// Each gives the wanted modules with their data one after another, each as soon
-// as it is decompressed.
+// Each gives the wanted modules with their data one after another, in their order,
+// each as soon as it is decompressed.
 func (image *Image) Each(wanted func(Module) bool, give func(Module)) error {
 	modules, data := image.Modules, image.data
+	var streams []*reading
 	for _, s := range image.Streams {
-		if err := each(modules[:s.Modules], data[:s.Size], wanted, give); err != nil {
-			return err
+		if of := modules[:s.Modules]; slices.ContainsFunc(of, wanted) {
+			streams = append(streams, &reading{of, data[:s.Size], make(chan Module, s.Modules), nil})
 		}
 		modules, data = modules[s.Modules:], data[s.Size:]
 	}
-	return nil
+	go func() {
+		var group errgroup.Group
+		group.SetLimit(runtime.GOMAXPROCS(0))
+		for _, s := range streams {
+			group.Go(func() error { s.read(wanted); return nil })
+		}
+	}()
+	var errs []error
+	for _, s := range streams {
+		for m := range s.ready {
+			give(m)
+		}
+		errs = append(errs, s.err)
+	}
+	return errors.Join(errs...)
+}
+
+// reading is a stream that is being decompressed.
+type reading struct {
+	modules []Module
+	frame   []byte
+	ready   chan Module // has room for all modules, so that nobody waits to send
+	err     error       // set before ready is closed
+}
+
+func (r *reading) read(wanted func(Module) bool) {
+	defer close(r.ready)
+	r.err = each(r.modules, r.frame, wanted, func(m Module) { r.ready <- m })
 }
 
 // each decompresses a stream up to the last wanted module.
@@ -193,9 +249,6 @@ func each(modules []Module, frame []byte, wanted func(Module) bool, give func(Mo
 		if wanted(m) {
 			end = i + 1
 		}
-	}
-	if end == 0 {
-		return nil
 	}
 	reader, err := zstd.NewReader(bytes.NewReader(frame), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window))
 	if err != nil {

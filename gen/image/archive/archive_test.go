@@ -72,6 +72,34 @@ func TestAlikeModulesShareRoom(t *testing.T) {
 	require.Equal(t, "bf16", decoded.Modules[0].Precision)
 }
 
+// The modules of a form lie in four streams, each with those of both 16-bit
+// precisions for the same kernels, and are given in their order.
+func TestParts(t *testing.T) {
+	image := new(Image)
+	for _, precision := range []string{"fp16", "bf16"} {
+		for _, name := range "abcdefghi" {
+			image.Modules = append(image.Modules, Module{Target: "sm_90", Precision: precision, Kernels: []string{string(name)}, Data: []byte(precision + string(name))})
+		}
+	}
+	data, err := Encode(image)
+	require.NoError(t, err)
+	decoded, err := Decode(data)
+	require.NoError(t, err)
+	var sizes []int
+	for _, s := range decoded.Streams {
+		sizes = append(sizes, s.Modules)
+	}
+	require.Equal(t, []int{6, 4, 4, 4}, sizes)
+	for _, precision := range []string{"fp16", "bf16"} {
+		given := ""
+		require.NoError(t, decoded.Each(func(m Module) bool { return m.Precision == precision }, func(m Module) {
+			require.Equal(t, precision+m.Kernels[0], string(m.Data))
+			given += m.Kernels[0]
+		}))
+		require.Equal(t, "abcdefghi", given)
+	}
+}
+
 // Every file that is cut short, is longer or is something else is an error, not a
 // panic; so is a stream with a changed byte.
 func TestDamage(t *testing.T) {
