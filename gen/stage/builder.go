@@ -134,6 +134,8 @@ func (b *Builder) usable(pos ir.Pos, op string, tensors ...Tensor) bool {
 			fine = false
 		case t.ref == 0:
 			fine = false
+		default:
+			b.core.used[t.ref] = true // also if the operation turns out to be mistaken
 		}
 	}
 	return fine

@@ -81,7 +81,7 @@ func (b *Builder) checkConv(pos ir.Pos, x Tensor, c Conv) bool {
 	in := x.Channels()
 	switch {
 	case x.kind() != mapKind:
-		return say(fmt.Sprintf("the input is a %s", x.describe()), "a convolution takes a map (N, C, H, W)")
+		return say(fmt.Sprintf("the input is %s", x.describe()), "a convolution takes a map (N, C, H, W)")
 	case c.Out < 1:
 		return say(fmt.Sprintf("Out is %d", c.Out), "give the number of output channels")
 	case c.Kernel%2 == 0:

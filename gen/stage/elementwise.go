@@ -47,7 +47,7 @@ func (b *Builder) binary(pos ir.Pos, role string, x, y Tensor, kernel func(x, y,
 		return b.failed()
 	}
 	if !x.same(y) {
-		b.core.mistake(pos, role, fmt.Sprintf("the operands are a %s and a %s", x.describe(), y.describe()), "both must have one shape; project one of them first")
+		b.core.mistake(pos, role, fmt.Sprintf("the operands are %s and %s", x.describe(), y.describe()), "both must have one shape; project one of them first")
 		return b.failed()
 	}
 	return b.unary(pos, role, x, x.kind(), x.shape(), func(x, z ir.Ref) ir.Kernel { return kernel(x, y.ref, z) })
@@ -71,7 +71,7 @@ func (b *Builder) Softmax(x Tensor) Tensor {
 		return b.failed()
 	}
 	if x.kind() == mapKind {
-		b.core.mistake(pos, "softmax", fmt.Sprintf("the input is a %s", x.describe()), "softmax runs over the last dimension: use a vector, rows or matrices")
+		b.core.mistake(pos, "softmax", fmt.Sprintf("the input is %s", x.describe()), "softmax runs over the last dimension: use a vector, rows or matrices")
 		return b.failed()
 	}
 	return b.unary(pos, "softmax", x, x.kind(), x.shape(), func(x, y ir.Ref) ir.Kernel { return &ir.Softmax{X: x, Y: y} })

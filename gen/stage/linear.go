@@ -48,7 +48,7 @@ func (b *Builder) term(pos ir.Pos, op string, i int, t Term, first Tensor) bool 
 		return false
 	}
 	if !t.X.same(first) {
-		b.core.mistake(pos, op, fmt.Sprintf("term %d is a %s beside a %s", i+1, t.X.describe(), first.describe()), "all terms must have one shape")
+		b.core.mistake(pos, op, fmt.Sprintf("term %d is %s beside %s", i+1, t.X.describe(), first.describe()), "all terms must have one shape")
 		return false
 	}
 	if t.By == (Tensor{}) {
@@ -58,7 +58,7 @@ func (b *Builder) term(pos ir.Pos, op string, i int, t Term, first Tensor) bool 
 		return false
 	}
 	if t.By.kind() != scalarKind {
-		b.core.mistake(pos, op, fmt.Sprintf("term %d is multiplied by a %s", i+1, t.By.describe()), "a factor is a number from Builder.Scalar")
+		b.core.mistake(pos, op, fmt.Sprintf("term %d is multiplied by %s", i+1, t.By.describe()), "a factor is a number from Builder.Scalar")
 		return false
 	}
 	return true
@@ -77,7 +77,7 @@ func (b *Builder) MatMulAdd(addend Tensor, beta float64, x, y Tensor, p Product)
 	}
 	shape, problem := productShape(x, y, p)
 	if problem == "" && (addend.kind() != x.kind() || !ir.EqualShapes(addend.shape(), shape)) {
-		problem = fmt.Sprintf("the addend is a %s, the product has shape %s", addend.describe(), ir.ShapeText(shape))
+		problem = fmt.Sprintf("the addend is %s, the product has shape %s", addend.describe(), ir.ShapeText(shape))
 	}
 	if problem != "" {
 		b.core.mistake(pos, op, problem, "check the operands and their transposition")
@@ -104,7 +104,7 @@ func (b *Builder) NormalizeMatrices(x Tensor, epsilon float64) Tensor {
 		return b.failed()
 	}
 	if x.kind() != rowsKind && x.kind() != matricesKind {
-		b.core.mistake(pos, op, fmt.Sprintf("the input is a %s", x.describe()), "it takes rows or matrices")
+		b.core.mistake(pos, op, fmt.Sprintf("the input is %s", x.describe()), "it takes rows or matrices")
 		return b.failed()
 	}
 	if !(epsilon > 0) {

@@ -37,11 +37,11 @@ func (b *Builder) MatMul(x, y Tensor, p Product) Tensor {
 func productShape(x, y Tensor, p Product) (shape []ir.Dim, problem string) {
 	a, c := x.shape(), y.shape()
 	if x.kind() == mapKind || y.kind() == mapKind || x.kind() == freeKind || x.kind() == scalarKind {
-		return nil, fmt.Sprintf("the operands are a %s and a %s, which are not both matrices", x.describe(), y.describe())
+		return nil, fmt.Sprintf("the operands are %s and %s, which are not both matrices", x.describe(), y.describe())
 	}
 	withParameter := x.kind() == vectorKind && y.kind() == freeKind && len(c) == 2 && !p.TransposeA
 	if !withParameter && (x.kind() != y.kind() || x.kind() == vectorKind || !ir.EqualShapes(a[:len(a)-2], c[:len(c)-2])) {
-		return nil, fmt.Sprintf("the operands are a %s and a %s", x.describe(), y.describe())
+		return nil, fmt.Sprintf("the operands are %s and %s", x.describe(), y.describe())
 	}
 	rows, inner := ends(a, p.TransposeA)
 	innerB, columns := ends(c, p.TransposeB)

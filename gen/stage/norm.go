@@ -31,7 +31,7 @@ func (b *Builder) BatchNorm(x Tensor, n Norm) Tensor {
 	}
 	switch {
 	case x.kind() != mapKind:
-		b.core.mistake(pos, "batch_norm", fmt.Sprintf("the input is a %s", x.describe()), "a batch norm takes a map (N, C, H, W)")
+		b.core.mistake(pos, "batch_norm", fmt.Sprintf("the input is %s", x.describe()), "a batch norm takes a map (N, C, H, W)")
 		return b.failed()
 	case !(n.Epsilon > 0) || !(n.Momentum >= 0 && n.Momentum <= 1) || n.Cumulative && n.Momentum != 0:
 		b.core.mistake(pos, "batch_norm", fmt.Sprintf("epsilon %g, momentum %g, cumulative %t", n.Epsilon, n.Momentum, n.Cumulative), "use epsilon > 0 and either momentum in (0, 1] or cumulative averaging")

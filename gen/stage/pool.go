@@ -21,7 +21,7 @@ func (b *Builder) MaxPool(x Tensor, p Pool) Tensor {
 		return b.failed()
 	}
 	if x.kind() != mapKind || p.Kernel < 1 || p.Padding < 0 || 2*p.Padding > p.Kernel {
-		b.core.mistake(pos, "max_pool", fmt.Sprintf("a window of %d with padding %d over a %s", p.Kernel, p.Padding, x.describe()), "use a map, a window of 1 or more and padding of at most half of it")
+		b.core.mistake(pos, "max_pool", fmt.Sprintf("a window of %d with padding %d over %s", p.Kernel, p.Padding, x.describe()), "use a map, a window of 1 or more and padding of at most half of it")
 		return b.failed()
 	}
 	shape, ok := b.strided(pos, "max_pool", x, x.Channels(), p.Kernel, p.Stride, p.Padding)
@@ -42,7 +42,7 @@ func (b *Builder) GlobalAveragePool(x Tensor) Tensor {
 		return b.failed()
 	}
 	if x.kind() != mapKind {
-		b.core.mistake(pos, "average_pool", fmt.Sprintf("the input is a %s", x.describe()), "it takes a map (N, C, H, W)")
+		b.core.mistake(pos, "average_pool", fmt.Sprintf("the input is %s", x.describe()), "it takes a map (N, C, H, W)")
 		return b.failed()
 	}
 	s := x.shape()
@@ -56,7 +56,7 @@ func (b *Builder) Upsample(x Tensor) Tensor {
 		return b.failed()
 	}
 	if x.kind() != mapKind {
-		b.core.mistake(pos, "upsample", fmt.Sprintf("the input is a %s", x.describe()), "it takes a map (N, C, H, W)")
+		b.core.mistake(pos, "upsample", fmt.Sprintf("the input is %s", x.describe()), "it takes a map (N, C, H, W)")
 		return b.failed()
 	}
 	s := x.shape()
@@ -71,7 +71,7 @@ func (b *Builder) UpsampleTo(x, like Tensor) Tensor {
 		return b.failed()
 	}
 	if x.kind() != mapKind || like.kind() != mapKind {
-		b.core.mistake(pos, "upsample", fmt.Sprintf("the operands are a %s and a %s", x.describe(), like.describe()), "both must be maps (N, C, H, W)")
+		b.core.mistake(pos, "upsample", fmt.Sprintf("the operands are %s and %s", x.describe(), like.describe()), "both must be maps (N, C, H, W)")
 		return b.failed()
 	}
 	l := like.shape()

@@ -39,14 +39,14 @@ func (b *Builder) concat(pos ir.Pos, op string, xs []Tensor, axisOf func(Tensor)
 	}
 	axis := axisOf(xs[0])
 	if axis < 0 {
-		b.core.mistake(pos, op, fmt.Sprintf("the input is a %s", xs[0].describe()), "join maps, rows, vectors or matrices; ConcatRows joins rows")
+		b.core.mistake(pos, op, fmt.Sprintf("the input is %s", xs[0].describe()), "join maps, rows, vectors or matrices; ConcatRows joins rows")
 		return b.failed()
 	}
 	shape := append([]ir.Dim(nil), xs[0].shape()...)
 	kernel := &ir.Concat{Axis: axis, Xs: []ir.Ref{xs[0].ref}}
 	for i, x := range xs[1:] {
 		if x.kind() != xs[0].kind() || !sameBut(shape, x.shape(), axis) {
-			b.core.mistake(pos, op, fmt.Sprintf("operand %d is a %s beside a %s", i+2, x.describe(), xs[0].describe()), "only the joined dimension may differ")
+			b.core.mistake(pos, op, fmt.Sprintf("operand %d is %s beside %s", i+2, x.describe(), xs[0].describe()), "only the joined dimension may differ")
 			return b.failed()
 		}
 		shape[axis] = shape[axis].Add(x.shape()[axis])
@@ -128,7 +128,7 @@ func (b *Builder) split(pos ir.Pos, op string, x Tensor, sizes []int) []Tensor {
 		total += s
 	}
 	if total != channels(x) {
-		b.core.mistake(pos, op, fmt.Sprintf("sizes %v of a %s", sizes, x.describe()), "sizes must be positive and add up to the channels")
+		b.core.mistake(pos, op, fmt.Sprintf("sizes %v of %s", sizes, x.describe()), "sizes must be positive and add up to the channels")
 		return pieces
 	}
 	axis, start := channelAxis(x.kind()), 0
@@ -173,7 +173,7 @@ func (b *Builder) Map(x, like Tensor) Tensor {
 	l := like.shape()
 	return b.reshape(pos, ir.Map, x, matricesKind, mapKind, func(s []ir.Dim) ([]ir.Dim, string) {
 		if like.kind() != mapKind || !l[2].Mul(l[3]).Equal(s[3]) {
-			return nil, fmt.Sprintf("%s columns are not the positions of a %s", s[3], like.describe())
+			return nil, fmt.Sprintf("%s columns are not the positions of %s", s[3], like.describe())
 		}
 		return []ir.Dim{s[0], s[1].Mul(s[2]), l[2], l[3]}, ""
 	})
@@ -202,7 +202,7 @@ func (b *Builder) reshape(pos ir.Pos, form ir.Form, x Tensor, from, to kind, sha
 		return b.failed()
 	}
 	if x.kind() != from {
-		b.core.mistake(pos, string(form), fmt.Sprintf("the input is a %s", x.describe()), fmt.Sprintf("it takes a %s", from))
+		b.core.mistake(pos, string(form), fmt.Sprintf("the input is %s", x.describe()), "it takes "+from.noun())
 		return b.failed()
 	}
 	out, problem := shape(x.shape())

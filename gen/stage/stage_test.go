@@ -66,6 +66,19 @@ func TestMistakesAreCollectedWithPlaceAndRemedy(t *testing.T) {
 	require.Len(t, mistakes, 7)
 }
 
+// One mistake is told once: what the refused operation would have read is no
+// input that nobody uses.
+func TestOperandsOfAMistakeAreUsed(t *testing.T) {
+	_, err := stage.Define("rows", func(b *stage.Builder) {
+		x := b.Input("image", stage.Shape{stage.Batch, 28, 28})
+		b.Output("y", b.Conv2d(x, stage.Conv{Out: 8}))
+	}).Build()
+	var mistakes stage.Mistakes
+	require.ErrorAs(t, err, &mistakes)
+	require.Len(t, mistakes, 1)
+	require.Contains(t, mistakes[0].String(), "conv2d: the input is rows (N, 28, 28); a convolution takes a map (N, C, H, W)")
+}
+
 func TestMoreThanTenMistakesAreCounted(t *testing.T) {
 	_, err := stage.Define("many", func(b *stage.Builder) {
 		x := b.Input("image", image)
@@ -83,7 +96,7 @@ func TestAPanicIsAMistakeAtItsLine(t *testing.T) {
 		b.Input("image", image)
 		_ = sizes[3]
 	}).Build()
-	require.ErrorContains(t, err, "stage_test.go:84: stage panics: define: the definition panicked")
+	require.ErrorContains(t, err, "stage_test.go:97: stage panics: define: the definition panicked")
 }
 
 func TestHiddenStateIsFound(t *testing.T) {

@@ -71,7 +71,7 @@ func (t Tensor) same(o Tensor) bool {
 }
 
 // describe prints kind and shape for messages.
-func (t Tensor) describe() string { return string(t.kind()) + " " + ir.ShapeText(t.shape()) }
+func (t Tensor) describe() string { return t.kind().noun() + " " + ir.ShapeText(t.shape()) }
 
 // kind says how the dimensions of a tensor are to be read.
 type kind string
@@ -84,3 +84,11 @@ const (
 	freeKind     kind = "tensor"   // a parameter used by itself
 	scalarKind   kind = "scalar"   // (1): one number
 )
+
+// noun is the kind with its article; rows and matrices are plurals.
+func (k kind) noun() string {
+	if k == rowsKind || k == matricesKind {
+		return string(k)
+	}
+	return "a " + string(k)
+}
