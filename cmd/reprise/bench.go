@@ -44,7 +44,7 @@ Inputs and cotangents are random; there is no objective and no optimizer.`,
 		Example: `  reprise bench stage -task obb -batch 4 -size 1024 -precision bf16
   reprise bench stage -task segment -stage prototypes -batch 4 -json
   reprise bench stage -device host -task obb -scale t -size 128 -precision fp32 -steps 5`,
-		Args: cobra.NoArgs,
+		Args: run.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			report, err := f.run()
 			if err != nil {

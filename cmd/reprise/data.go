@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-ml/reprise/internal/run"
 	"github.com/reprise-ml/reprise/internal/survey"
 )
 
@@ -14,7 +15,6 @@ func newDataCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "data",
 		Short: "Check, draw and tile data sets",
-		Args:  cobra.NoArgs,
 	}
 	command.AddCommand(newDataCheckCommand(), newDataTileCommand(), newDataViewCommand())
 	return command
@@ -34,7 +34,7 @@ line; then come counts, the instances of every class and a histogram of box
 sizes. The exit code is 1 when there is a fault.`,
 		Example: `  reprise data check -data data.yaml
   reprise data check -data coco -task detect -json`,
-		Args: cobra.NoArgs,
+		Args: run.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if file == "" {
 				return errNoData

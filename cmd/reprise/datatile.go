@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/run"
 	"github.com/reprise-ml/reprise/internal/survey"
 )
 
@@ -20,7 +21,7 @@ COCO data set, whose root -data of the other commands takes. An object of which
 a tile shows less than 0.7 is cut to what is visible and flagged difficult.`,
 		Example: `  reprise data tile -data dota -out tiles
   reprise data tile -data data.yaml -out tiles -patch 1024 -overlap 512`,
-		Args: cobra.NoArgs,
+		Args: run.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if request.Path == "" {
 				return errNoData

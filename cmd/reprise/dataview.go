@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-ml/reprise/internal/data"
+	"github.com/reprise-ml/reprise/internal/run"
 	"github.com/reprise-ml/reprise/internal/survey"
 )
 
@@ -22,7 +23,7 @@ keypoints and skeletons, one PNG each and a contact sheet of all. With
 -augmented the images are those that training sees, mosaics included.`,
 		Example: `  reprise data view -data data.yaml -n 16 -out pictures
   reprise data view -data data.yaml -split val -augmented -size 640 -out pictures`,
-		Args: cobra.NoArgs,
+		Args: run.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			switch {
 			case request.Path == "":

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-ml/reprise/internal/demo"
+	"github.com/reprise-ml/reprise/internal/run"
 )
 
 // newDemoCommand makes the command that shows what the project is for.
@@ -20,7 +21,7 @@ func newDemoCommand() *cobra.Command {
 host, natively and with its network recorded and replayed, print both fits side by
 side with the hashes of their results, and draw predictions on unseen scenes.`,
 		Example: `  reprise demo -out demo`,
-		Args:    cobra.NoArgs,
+		Args:    run.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			result, err := demo.Run(command.Context(), o, command.ErrOrStderr())
 			if result == nil {

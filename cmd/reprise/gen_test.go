@@ -111,6 +111,8 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
+		"no such data":     {[]string{"data", "chek"}, `unknown command "chek" for "reprise data"; there are: check, tile, view`},
+		"no such bench":    {[]string{"bench", "stag", "-h"}, `unknown command "stag" for "reprise bench"; there are: stage`},
 		"no pattern":       {[]string{"gen"}, "no argument is given; name the packages with the definitions"},
 		"no such package":  {[]string{"gen", "-out", dir + "/x", "./missing"}, "missing"},
 		"no package name":  {[]string{"gen", "-out", dir + "/a-b", language}, `-out ` + dir + `/a-b: "a-b" cannot be the name of an imported Go package`},
@@ -119,6 +121,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"unknown task":     {[]string{"new", "-task", "obbb", dir + "/y"}, `-task: unknown task "obbb"; did you mean obb?`},
 		"unknown scale":    {[]string{"new", "-scale", "q", dir + "/y"}, `-scale: unknown scale "q"`},
 		"no classes":       {[]string{"new", "-classes", "0", dir + "/y"}, "-classes: 0 is not a number of classes"},
+		"zero keypoints":   {[]string{"new", "-task", "pose", "-keypoints", "0", dir + "/y"}, "-keypoints: 0 is not a number of keypoints; use 1 to 10000"},
 		"no keypoints":     {[]string{"new", "-keypoints", "5", dir + "/y"}, "-keypoints: the task obb has none"},
 		"folder not empty": {[]string{"new", filepath.Dir(os.Args[0])}, "the folder is not empty"},
 		"bad module":       {[]string{"new", "-module", "a b", dir + "/y"}, "-module: "},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/internal/inspect"
+	"github.com/reprise-ml/reprise/internal/run"
 )
 
 // inspectFlags are the flags of the inspect command as they were typed.
@@ -33,7 +34,7 @@ its totals, the launches of each program of its plan and the bytes of its arena.
 		Example: `  reprise inspect --task obb --scale n --size 1024 --batch 4
   reprise inspect --task obb --scale s --json
   reprise inspect --task obb --svg network.svg`,
-		Args: cobra.NoArgs,
+		Args: run.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			request, err := f.request(command.Flags().Changed("classes"))
 			if err != nil {

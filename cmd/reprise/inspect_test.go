@@ -58,7 +58,7 @@ func TestInspectRefusesBadFlags(t *testing.T) {
 		{[]string{"--size", "99999999999999999999"}, `--size: "99999999999999999999" is no size; give multiples of 32 px up to 16384, such as 1024 or 640x1024`},
 		{[]string{"--batch", "0"}, "--batch: 0 is no number of images; give 1 or more"},
 		{[]string{"--classes", "0"}, "--classes: 0 is no number of classes; give 1 or more"},
-		{[]string{"extra"}, `unknown command "extra" for "inspect"`},
+		{[]string{"extra"}, `"extra" belongs to no flag; write the value of a flag as --NAME=VALUE, or remove it`},
 	} {
 		_, err := runInspect(test.args...)
 		require.EqualError(t, err, test.want)

@@ -25,7 +25,8 @@ and go.sum. There, "go generate && go run . -data FILE" generates and trains.`,
 			return nil
 		},
 		RunE: func(command *cobra.Command, args []string) error {
-			request.Dir, request.ClassesGiven = args[0], command.Flags().Changed("classes")
+			given := command.Flags().Changed
+			request.Dir, request.ClassesGiven, request.KeypointsGiven = args[0], given("classes"), given("keypoints")
 			if err := scaffold.Write(command.Context(), request); err != nil {
 				return err
 			}

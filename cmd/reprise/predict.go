@@ -23,7 +23,7 @@ draw boxes, rotated boxes, masks or skeletons. Task, class names and input size
 are those of the checkpoint; the averaged weights predict.`,
 		Example: `  reprise predict -weights runs/obb/last.safetensors -source photo.jpg -out predictions
   reprise predict -weights runs/obb/last.safetensors -source photos -out predictions -json -conf 0.5`,
-		Args: cobra.NoArgs,
+		Args: run.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) (err error) {
 			for _, flag := range []struct{ name, value, what string }{
 				{"-weights", request.Weights, "a checkpoint"}, {"-source", request.Source, "an image or a directory of images"},

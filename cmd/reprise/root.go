@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,14 +20,33 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	root := newRootCommand()
-	root.SetArgs(run.DoubleDashes(args))
+	args = run.DoubleDashes(args)
+	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := unknownMember(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
+	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
 	return 0
+}
+
+// unknownMember refuses what follows a group of commands, such as data, and is
+// none of them; cobra would print the help of the group and succeed.
+func unknownMember(root *cobra.Command, args []string) error {
+	group, rest, err := root.Find(args)
+	if err != nil || group == root || group.Runnable() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") {
+		return nil // what root does not know is for cobra
+	}
+	var names []string
+	for _, member := range group.Commands() {
+		names = append(names, member.Name())
+	}
+	return fmt.Errorf("unknown command %q for %q; there are: %s", rest[0], group.CommandPath(), strings.Join(names, ", "))
 }
 
 func newRootCommand() *cobra.Command {

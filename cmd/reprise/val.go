@@ -25,7 +25,7 @@ are also put together and judged as whole images. Task, class names and input
 size are those of the checkpoint.`,
 		Example: `  reprise val -weights runs/obb/last.safetensors -data data.yaml
   reprise val -weights runs/obb/last.safetensors -data data.yaml -split test -out validation -json`,
-		Args: cobra.NoArgs,
+		Args: run.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) (err error) {
 			if request.Path == "" {
 				return errNoData

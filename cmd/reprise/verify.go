@@ -25,7 +25,7 @@ worst deviation of every kind of number is printed; the exit code is 1 when one
 is beyond its tolerance, and the first such number is named.`,
 		Example: `  reprise verify -golden internal/verify/testdata/obb-t.json
   reprise verify -golden internal/verify/testdata/trajectory-obb-t.json -precision float32 -capture`,
-		Args: cobra.NoArgs,
+		Args: run.NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if file == "" {
 				return errors.New("-golden is not set; give a file of reference values")

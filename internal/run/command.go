@@ -28,7 +28,7 @@ Recording changes no byte of the result.`,
 		Example: `  reprise train -task obb -data data.yaml --model.capture_network=true --run.dir=runs/first
   reprise train -config settings.yaml -data data.yaml --trainer.max_epochs=8
   reprise train -task obb -data data.yaml --run.dir=runs/first --run.resume=runs/first/last.safetensors`,
-		Args: cobra.NoArgs,
+		Args: NoArguments,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if c.data == "" {
 				return errors.New("-data is not set; give the data.yaml or the root directory of a data set")
@@ -36,6 +36,9 @@ Recording changes no byte of the result.`,
 			settings, err := c.settings(command)
 			if err != nil {
 				return err
+			}
+			if c.stopAfter < 0 {
+				return fmt.Errorf("-stop-after is %d; give a number of optimizer steps, or leave it out", c.stopAfter)
 			}
 			network, err := networkOf(settings)
 			if err != nil {

@@ -209,7 +209,8 @@ func TestTrainRefuses(t *testing.T) {
 		{"missing data file", "none.yaml", []string{"-task", "obb", "-data", "none.yaml"}},
 		{"classes", dataFile + " names 4 classes, model.classes is 5; set --model.classes=4, or generate a network for them with reprise new -classes 4", usual(dataFile, none, "--model.classes=5")},
 		{"device", "this build has no CUDA back end", usual(dataFile, none, "--device=cuda")},
-		{"argument", `unknown command "extra"`, usual(dataFile, none, "extra")},
+		{"argument", `"full" belongs to no flag; write the value of a flag as --NAME=VALUE, or remove it`, usual(dataFile, none, "--model.capture_network", "full")},
+		{"stop", "-stop-after is -3; give a number of optimizer steps, or leave it out", usual(dataFile, none, "-stop-after=-3")},
 		{"size", "data.img_size", usual(dataFile, none, "--data.img_size=65")},
 		{"scale", "the generated network is obb at scale t with 4 classes, the settings ask for obb at scale s with 4 classes", usual(dataFile, none, "--model.scale=s")},
 	} {

@@ -10,6 +10,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// NoArguments refuses what belongs to no flag, most often the value of a flag
+// that can stand without one and takes it behind an equals sign alone.
+func NoArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%q belongs to no flag; write the value of a flag as --NAME=VALUE, or remove it", args[0])
+	}
+	return nil
+}
+
 // SuggestFlag turns the error of a flag that a command does not have into one
 // that names the nearest flag; dotted keys may be written without their section,
 // and the beginning of a name is near to it.

@@ -18,13 +18,14 @@ import (
 
 // Request says what to start.
 type Request struct {
-	Dir          string // new or empty
-	Module       string // module path; empty means example.com/ and the name of Dir
-	Task         string
-	Scale        string // letter
-	Classes      int
-	ClassesGiven bool // else the number of classes of the published model
-	Keypoints    int  // of an object; 0 means that of the published model
+	Dir            string // new or empty
+	Module         string // module path; empty means example.com/ and the name of Dir
+	Task           string
+	Scale          string // letter
+	Classes        int
+	ClassesGiven   bool // else the number of classes of the published model
+	Keypoints      int  // of an object
+	KeypointsGiven bool // else that of the published model
 }
 
 // Far above every data set; more is a mistake in typing.
@@ -49,11 +50,11 @@ func (r Request) complete() (Request, error) {
 		return r, fmt.Errorf("-classes: %d is not a number of classes; use 1 to %d", r.Classes, maxClasses)
 	}
 	switch {
-	case r.Keypoints == 0:
+	case !r.KeypointsGiven:
 		r.Keypoints = network.Keypoints
 	case network.Keypoints == 0:
 		return r, fmt.Errorf("-keypoints: the task %s has none; leave it out", r.Task)
-	case r.Keypoints < 0 || r.Keypoints > maxKeypoints:
+	case r.Keypoints < 1 || r.Keypoints > maxKeypoints:
 		return r, fmt.Errorf("-keypoints: %d is not a number of keypoints; use 1 to %d", r.Keypoints, maxKeypoints)
 	}
 	if r.Dir, err = filepath.Abs(r.Dir); err != nil {
