@@ -27,7 +27,7 @@ func prepareFolder(s *config.Settings, log io.Writer) error {
 		return err
 	}
 	if err := os.MkdirAll(s.Run.Dir, 0o755); err != nil {
-		return fmt.Errorf("run.dir: %w", err)
+		return fmt.Errorf("run.dir: %w; give a folder that can be written", err)
 	}
 	if err := removeLeftovers(s.Run.Dir, log); err != nil {
 		return err

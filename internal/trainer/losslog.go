@@ -34,21 +34,21 @@ func openLossLog(dir string, done int) (*lossLog, error) {
 	if dir == "" {
 		return l, nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("run.dir: %w", err)
-	}
 	path := filepath.Join(dir, LossesName)
 	kept, err := l.read(path, done)
 	if err != nil {
 		return nil, err
 	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("run.dir: %w; give a folder that can be written", err)
+	}
 	// The lines that the checkpoint counts on are on disk at every moment: a fit
 	// that is killed before its next checkpoint resumes from the same one again.
 	if err := renameio.WriteFile(path, kept, 0o644); err != nil {
-		return nil, fmt.Errorf("run.dir: %w", err)
+		return nil, fmt.Errorf("run.dir: %w; give a folder that can be written", err)
 	}
 	if l.file, err = os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0); err != nil {
-		return nil, fmt.Errorf("run.dir: %w", err)
+		return nil, fmt.Errorf("run.dir: %w; give a folder that can be written", err)
 	}
 	l.out = bufio.NewWriter(l.file)
 	return l, nil

@@ -153,7 +153,7 @@ func TestResumeRefusesAnotherFit(t *testing.T) {
 	require.NoError(t, begun.fit.Run(context.Background()))
 	begun.close()
 	file := filepath.Join(dir, trainer.CheckpointName)
-	original := read(t, dir)
+	original, other := read(t, dir), filepath.Join(dir, "other")
 	for _, c := range []struct {
 		name   string
 		change func(*config.Settings)
@@ -185,6 +185,11 @@ func TestResumeRefusesAnotherFit(t *testing.T) {
 			spoil: func() { require.NoError(t, os.Remove(filepath.Join(dir, trainer.LossesName))) },
 			want:  "losses.csv is missing; resume in the folder of the fit, or copy its losses.csv beside the checkpoint",
 		},
+		{
+			name:   "another folder",
+			change: func(s *config.Settings) { s.Run.Dir = other },
+			want:   other + "/losses.csv is missing",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.NoError(t, os.WriteFile(file, original, 0o644))
@@ -201,6 +206,7 @@ func TestResumeRefusesAnotherFit(t *testing.T) {
 			require.NotContains(t, err.Error(), "\n")
 			require.Zero(t, f.dev.Counters().Bytes, "nothing stays alive")
 			require.NoError(t, f.dev.Close())
+			require.NoDirExists(t, other)
 		})
 	}
 }
