@@ -15,7 +15,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 
 	"github.com/reprise-ml/reprise/internal/config"
 	"github.com/reprise-ml/reprise/internal/run"
@@ -28,7 +27,7 @@ type Network = run.Network
 // Main trains as the command line says and ends the process: exit code 0, or
 // 1 after an error. Task, scale and class count are those of the network.
 func Main(n Network) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := run.Interruptible()
 	defer stop()
 	if err := Run(ctx, n, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)

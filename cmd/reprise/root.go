@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +14,7 @@ import (
 // execute runs a command line and gives the exit code: 0, or 1 after an error,
 // which is printed once.
 func execute(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := run.Interruptible()
 	defer stop()
 	root := newRootCommand()
 	args = run.DoubleDashes(args)
