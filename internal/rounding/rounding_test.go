@@ -14,8 +14,6 @@ import (
 	"github.com/reprise-ml/reprise/runtime/replay"
 )
 
-var precisions = []device.Precision{device.FP32, device.FP16, device.BF16}
-
 func stepOf(t *testing.T, load func() (*replay.Plan, error), sizes ir.Sizes) Step {
 	t.Helper()
 	plan, err := load()
