@@ -233,3 +233,22 @@ func TestAnnotateChecksLabels(t *testing.T) {
 	_, err := Annotate(image.NewRGBA(image.Rect(0, 0, 9, 9)), data.Target{Labels: []int{2}, Boxes: make([]geometry.Box, 1)}, &data.Dataset{Names: []string{"a"}})
 	require.ErrorContains(t, err, "label 2 of instance 0 has no name")
 }
+
+// A fault in the second split leaves no tiles of the first, which would stand in
+// the way of the next attempt.
+func TestNothingIsLeftOfFailedTiling(t *testing.T) {
+	root := t.TempDir()
+	writePicture(t, root, "train/images/P1.png", 100, 60)
+	writeText(t, root, "train/labelTxt/P1.txt", "10 10 30 10 30 20 10 20 ship 0\n")
+	writePicture(t, root, "val/images/P2.png", 40, 60)
+	writeText(t, root, "val/labelTxt/P2.txt", "10 10 30 10 30 20 10 20 boat 0\n")
+	made, given := filepath.Join(root, "made"), t.TempDir()
+	for _, dir := range []string{made, given} {
+		_, err := Tile(context.Background(), TileRequest{Path: root, Dir: dir, Tiling: data.Tiling{Patch: 60, Overlap: 20}})
+		require.ErrorContains(t, err, "P2.txt:1: ")
+	}
+	require.NoDirExists(t, made)
+	left, err := os.ReadDir(given)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}

@@ -70,7 +70,7 @@ type tiledCategory struct {
 // a COCO data set: PNG tiles under images/{split} and
 // annotations/instances_{split}.json. Tiles without instances are kept. Ids
 // follow the order of the source, so the files do not depend on timing (data and
-// evaluation specification, section 3).
+// evaluation specification, section 3). After an error nothing of it is left.
 func Tile(ctx context.Context, r TileRequest) (*TileSummary, error) {
 	if err := r.Tiling.Validate(); err != nil {
 		return nil, err
@@ -86,20 +86,40 @@ func Tile(ctx context.Context, r TileRequest) (*TileSummary, error) {
 	if len(entries) > 0 {
 		return nil, fmt.Errorf("%s is not empty; give a new directory", r.Dir)
 	}
-	summary := &TileSummary{}
+	summary, made := &TileSummary{}, err != nil
+	if err := r.tile(ctx, config, summary); err != nil {
+		return nil, errors.Join(err, r.remove(made))
+	}
+	return summary, nil
+}
+
+// remove takes away what was written to a directory that was empty, and the
+// directory where it was made for that.
+func (r TileRequest) remove(made bool) error {
+	err := errors.Join(os.RemoveAll(filepath.Join(r.Dir, "images")), os.RemoveAll(filepath.Join(r.Dir, "annotations")))
+	if !made {
+		return err
+	}
+	if failed := os.Remove(r.Dir); !errors.Is(failed, fs.ErrNotExist) {
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+func (r TileRequest) tile(ctx context.Context, config *data.Config, summary *TileSummary) error {
 	for _, split := range []string{"train", "val", "test"} {
 		if !config.Has(split) {
 			continue
 		}
 		dataset, err := data.Open(ctx, config, split, data.Options{Format: data.OrientedRows})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := r.tileSplit(ctx, dataset, split, summary); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return summary, nil
+	return nil
 }
 
 func (r TileRequest) tileSplit(ctx context.Context, dataset *data.Dataset, split string, summary *TileSummary) error {
