@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -63,7 +62,7 @@ func Run(ctx context.Context, o Options, log io.Writer) (*Result, error) {
 		return nil, fmt.Errorf("-steps is %d; use 1 or more", o.Steps)
 	}
 	folder := filepath.Join(o.Dir, "scenes")
-	if err := os.RemoveAll(folder); err != nil {
+	if err := removeScenes(folder); err != nil {
 		return nil, err
 	}
 	err := scenes.WriteOriented(folder, scenes.Folder{Train: images, Val: batchSize}, scenes.Options{Size: imageSize, Objects: 6, Seed: 7})

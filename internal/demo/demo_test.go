@@ -59,3 +59,17 @@ func TestRunRefuses(t *testing.T) {
 	_, err = demo.Run(ctx, demo.Options{Dir: filepath.Join(t.TempDir(), "demo"), Steps: 1}, io.Discard)
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// A folder of that name with something else in it stays as it is.
+func TestRunRemovesNothingOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "scenes", "notes.txt")
+	require.NoError(t, os.Mkdir(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	_, err := demo.Run(t.Context(), demo.Options{Dir: dir, Steps: 1}, io.Discard)
+	require.EqualError(t, err, "-out: "+file+" is not of a demo and would be removed; give another folder")
+	require.FileExists(t, file)
+	_, err = demo.Run(t.Context(), demo.Options{Dir: file, Steps: 1}, io.Discard)
+	require.ErrorContains(t, err, "-out: ")
+	require.ErrorContains(t, err, "; give another folder")
+}
