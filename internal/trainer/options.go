@@ -46,6 +46,10 @@ type Options struct {
 	// for checkpoints; a resumed fit must have the same.
 	Configuration map[string]string
 
+	// Defaults are the values that stood for these settings before they could be
+	// chosen: a checkpoint that does not name one is of a fit with its default.
+	Defaults map[string]string
+
 	Dir     string // run.dir; empty keeps nothing on disk
 	Resume  string // run.resume, a checkpoint file; empty starts anew
 	Weights string // run.weights, a checkpoint file to start from; empty draws the weights

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-ml/reprise/internal/checkpoint"
 	"github.com/reprise-ml/reprise/internal/config"
 	"github.com/reprise-ml/reprise/internal/trainer"
 )
@@ -225,4 +226,29 @@ func TestResumeRefusesOtherData(t *testing.T) {
 
 	_, err = start[float32]{settings: settings(t, func(s *config.Settings) { s.Model.Classes = 5 })}.open(t)
 	require.EqualError(t, err, "the data set names 4 classes and the network has 5; give the data that the network was built for")
+}
+
+// A checkpoint from before a setting could be chosen is of a fit with its default,
+// and of no other.
+func TestResumeFromBeforeASetting(t *testing.T) {
+	dir := t.TempDir()
+	begun := start[float32]{settings: settings(t, in(dir)), stopAfter: 1}.begin(t)
+	require.NoError(t, begun.fit.Run(context.Background()))
+	begun.close()
+	file := filepath.Join(dir, trainer.CheckpointName)
+	state, err := checkpoint.Load(file)
+	require.NoError(t, err)
+	const key = "trainer.accumulate_warmup_epochs"
+	require.Contains(t, state.Meta.Configuration, key)
+	delete(state.Meta.Configuration, key)
+	require.NoError(t, checkpoint.Save(file, state))
+
+	_, err = start[float32]{settings: settings(t, func(s *config.Settings) {
+		resumed(dir)(s)
+		s.Trainer.AccumulateWarmupEpochs = 2
+	})}.open(t)
+	require.ErrorContains(t, err, key+` (checkpoint "0", now "2")`)
+	f := start[float32]{settings: settings(t, resumed(dir)), stopAfter: 2}.begin(t)
+	require.NoError(t, f.fit.Run(context.Background()))
+	f.close()
 }

@@ -3,6 +3,7 @@ package trainer
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -161,8 +162,21 @@ func (f *Fit[T]) checkMeta(path string, m checkpoint.Meta) error {
 	if f.options.LossScale != nil && m.Scaler == nil {
 		return fmt.Errorf("%s holds no loss scale; it is of a fit in another precision, resume in that one", path)
 	}
+	different := f.differentSettings(m.Configuration)
+	if len(different) > 0 {
+		sort.Strings(different)
+		return fmt.Errorf("%s was made with other settings: %s; resume with the settings of the checkpoint", path, strings.Join(different, ", "))
+	}
+	return nil
+}
+
+// differentSettings lists what determines the fit otherwise than a checkpoint says.
+func (f *Fit[T]) differentSettings(kept map[string]string) []string {
+	was := map[string]string{}
+	maps.Copy(was, f.options.Defaults)
+	maps.Copy(was, kept)
 	keys := map[string]bool{}
-	for k := range m.Configuration {
+	for k := range kept {
 		keys[k] = true
 	}
 	for k := range f.options.Configuration {
@@ -170,13 +184,9 @@ func (f *Fit[T]) checkMeta(path string, m checkpoint.Meta) error {
 	}
 	var different []string
 	for k := range keys {
-		if m.Configuration[k] != f.options.Configuration[k] {
-			different = append(different, fmt.Sprintf("%s (checkpoint %q, now %q)", k, m.Configuration[k], f.options.Configuration[k]))
+		if now := f.options.Configuration[k]; was[k] != now {
+			different = append(different, fmt.Sprintf("%s (checkpoint %q, now %q)", k, was[k], now))
 		}
 	}
-	if len(different) > 0 {
-		sort.Strings(different)
-		return fmt.Errorf("%s was made with other settings: %s; resume with the settings of the checkpoint", path, strings.Join(different, ", "))
-	}
-	return nil
+	return different
 }
