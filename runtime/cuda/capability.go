@@ -43,5 +43,5 @@ func (c capability) target(targets []string) (string, error) {
 }
 
 // waits tells whether the kernels of a target wait for the launch before by
-// themselves: those that were compiled for compute capability 9.0 or more.
+// themselves: those that were compiled for a compute capability of 9.
 func waits(target string) bool { return strings.HasPrefix(target, "sm_9") }

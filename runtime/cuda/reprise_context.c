@@ -94,8 +94,15 @@ int64_t reprise_scratch_bytes(const struct reprise_stage *stage, int lane, int64
 
 int reprise_needs_wide(const struct reprise_stage *stage, int64_t n, int64_t h, int64_t w) { return stage->needs_wide(n, h, w); }
 
-CUresult reprise_images(struct reprise_context *c, CUdeviceptr jitter, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w) {
-  return c->stage->images(c, jitter, pixels, map, stride, n, h, w);
+// After a launch that belongs to no program: what comes next may have copies
+// before it, which a launch must not overtake.
+static CUresult alone(struct reprise_context *c, CUresult r) {
+  c->follows[0] = 0;
+  return r;
 }
 
-CUresult reprise_add(struct reprise_context *c, CUdeviceptr y, CUdeviceptr a, int64_t elements) { return c->stage->add(c, y, a, elements); }
+CUresult reprise_images(struct reprise_context *c, CUdeviceptr jitter, CUdeviceptr pixels, CUdeviceptr map, const int64_t stride[4], int64_t n, int64_t h, int64_t w) {
+  return alone(c, c->stage->images(c, jitter, pixels, map, stride, n, h, w));
+}
+
+CUresult reprise_add(struct reprise_context *c, CUdeviceptr y, CUdeviceptr a, int64_t elements) { return alone(c, c->stage->add(c, y, a, elements)); }
