@@ -3,7 +3,9 @@ package templates
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -98,7 +100,7 @@ func deviceText(kernels []Kernel) (string, error) {
 		}
 		fmt.Fprintf(&out, "\n%s\n\n", s.text)
 	}
-	for name := range wanted {
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		return "", fmt.Errorf("device code %s: there is no such file", name)
 	}
 	return out.String(), nil

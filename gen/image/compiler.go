@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reprise-ml/reprise/gen/image/archive"
 )
 
 // Compiler turns CUDA C into something that the driver loads.
@@ -32,10 +34,9 @@ var clangNames = []string{"clang++-19", "clang-19", "clang++", "clang"}
 const ptxTarget = "compute_80"
 
 // assembledFrom gives the PTX that a target is assembled from. There are two:
-// kernels depend on the architecture only in how they begin, which from compute
-// capability 9.0 on is to wait for the launch before.
+// kernels depend on the architecture only in whether they begin with a wait.
 func assembledFrom(target string) string {
-	if strings.HasPrefix(target, "sm_9") {
+	if archive.Waits(target) {
 		return "compute_90"
 	}
 	return ptxTarget

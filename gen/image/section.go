@@ -2,7 +2,9 @@ package image
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -56,7 +58,7 @@ func commonFor(all []section, file string) ([]byte, error) {
 			out = append(out, s.text...)
 		}
 	}
-	for name := range wanted {
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		if !found[name] {
 			return nil, fmt.Errorf("there is no section %s, which kernels of %s need; run go generate", name, file)
 		}

@@ -41,7 +41,3 @@ func (c capability) target(targets []string) (string, error) {
 	}
 	return best, nil
 }
-
-// waits tells whether the kernels of a target wait for the launch before by
-// themselves: those that were compiled for a compute capability of 9.
-func waits(target string) bool { return strings.HasPrefix(target, "sm_9") }

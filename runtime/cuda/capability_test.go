@@ -32,10 +32,3 @@ func TestTarget(t *testing.T) {
 	_, err = capability{7, 5}.target(all)
 	require.ErrorContains(t, err, "capability is 7.5; 8.0 is the least")
 }
-
-// PTX for compute capability 8.0 does not wait, on whatever device it runs.
-func TestKernelsWait(t *testing.T) {
-	require.True(t, waits("sm_90"))
-	require.False(t, waits("sm_80"))
-	require.False(t, waits("compute_80"))
-}

@@ -58,7 +58,7 @@ func (s *stage) findKernels(k *kernels, wide bool) error {
 	if err != nil {
 		return s.refused(err)
 	}
-	k.wait = waits(target) && s.device.startsEarly
+	k.wait = archive.Waits(target) && s.device.startsEarly
 	home, err := s.loadModules(k, func(m archive.Module) bool {
 		return m.Target == target && m.Precision == s.variant() && m.Wide == wide
 	})

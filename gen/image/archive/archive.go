@@ -68,6 +68,11 @@ type Stream struct {
 	Size    int `json:"size"`    // bytes of the frame
 }
 
+// Waits tells whether the kernels of a target begin by waiting for the launch
+// before. The PTX that a target is assembled from and the way its kernels may be
+// launched both follow from it.
+func Waits(target string) bool { return strings.HasPrefix(target, "sm_9") }
+
 // Name is the name of the file of an image that does not lie beside its source,
 // whose digest is given.
 func Name(source string) string { return source + ".image" }

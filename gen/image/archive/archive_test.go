@@ -100,6 +100,13 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// PTX for compute capability 8.0 does not wait, on whatever device it runs.
+func TestWaits(t *testing.T) {
+	require.True(t, Waits("sm_90"))
+	require.False(t, Waits("sm_80"))
+	require.False(t, Waits("compute_80"))
+}
+
 // Every file that is cut short, is longer or is something else is an error, not a
 // panic; so is a stream with a changed byte.
 func TestDamage(t *testing.T) {
