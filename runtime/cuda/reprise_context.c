@@ -94,8 +94,8 @@ int64_t reprise_scratch_bytes(const struct reprise_stage *stage, int lane, int64
 
 int reprise_needs_wide(const struct reprise_stage *stage, int64_t n, int64_t h, int64_t w) { return stage->needs_wide(n, h, w); }
 
-// After a launch that belongs to no program: what comes next may have copies
-// before it, which a launch must not overtake.
+// After a launch that belongs to no program: there may be copies before the next
+// one, which that must not overtake.
 static CUresult alone(struct reprise_context *c, CUresult r) {
   c->follows[0] = 0;
   return r;

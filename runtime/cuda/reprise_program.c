@@ -41,8 +41,9 @@ static CUresult join_lanes(struct reprise_context *c, int lanes) {
   return r;
 }
 
-// What was enqueued before belongs to others.
-static void start_late(struct reprise_context *c) { memset(c->follows, 0, (size_t)c->stage->lanes); }
+// Outside of programs no lane follows a launch: what is enqueued there belongs to
+// others.
+static void end_lanes(struct reprise_context *c) { memset(c->follows, 0, (size_t)c->stage->lanes); }
 
 static CUresult issue(struct reprise_context *c, const struct reprise_step *s) {
   switch (s->kind) {
@@ -66,10 +67,9 @@ CUresult reprise_run(struct reprise_context *c, int program) {
   if (!known(c, program))
     return failed(c, CUDA_ERROR_INVALID_VALUE, "no such program");
   const struct reprise_program *p = &c->stage->program[program];
-  start_late(c);
   for (int i = 0; i < p->steps && r == CUDA_SUCCESS; i++)
     r = issue(c, &p->step[i]);
-  start_late(c);
+  end_lanes(c);
   return r;
 }
 
@@ -78,9 +78,8 @@ CUresult reprise_run_step(struct reprise_context *c, int program, int step) {
   if (!known(c, program) || step < 0 || step >= c->stage->program[program].steps)
     return failed(c, CUDA_ERROR_INVALID_VALUE, "no such step");
   const struct reprise_step *s = &c->stage->program[program].step[step];
-  start_late(c);
   CUresult r = issue(c, s);
-  start_late(c);
+  end_lanes(c);
   if (r == CUDA_SUCCESS && s->kind == reprise_launch)
     r = cuStreamSynchronize(c->lane[s->lane]);
   return r;
