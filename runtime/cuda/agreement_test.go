@@ -17,9 +17,6 @@ import (
 // rounding measures it on the host for the same parameters and inputs.
 func TestStepAgreesWithHost(t *testing.T) {
 	for _, n := range networks {
-		if testing.Short() && n.name != "small" {
-			continue // the simulated device takes minutes
-		}
 		sizes := ir.Sizes{Batch: 4, Height: 64, Width: 96}
 		if n.name == "small" {
 			sizes = ir.Sizes{Batch: 4, Height: 32, Width: 32}

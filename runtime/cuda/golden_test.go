@@ -20,8 +20,7 @@ import (
 )
 
 // needImages skips a test whose kernels have not been compiled, unless
-// REPRISE_REQUIRE_IMAGES is 1: without a GPU only some are, since the simulated
-// device takes minutes for each network.
+// REPRISE_REQUIRE_IMAGES is 1: for the simulator only some are.
 func needImages(t testing.TB, err error) {
 	t.Helper()
 	if err != nil && strings.Contains(err.Error(), "no kernel image") && os.Getenv("REPRISE_REQUIRE_IMAGES") != "1" {

@@ -64,9 +64,6 @@ func TestTasksReplayEqualsNative(t *testing.T) {
 	for _, n := range networks[1:] {
 		for _, p := range precision {
 			for _, sizes := range []ir.Sizes{{Batch: 3, Height: 96, Width: 64}, {Batch: 1, Height: 32, Width: 96}} {
-				if testing.Short() && (p != device.BF16 || sizes.Batch == 1) {
-					continue // without a GPU a step takes a minute
-				}
 				t.Run(fmt.Sprintf("%s/%s/%s", n.name, p, sizes), func(t *testing.T) {
 					t.Parallel()
 					replayEqualsNative(t, n, p, sizes, steps)
