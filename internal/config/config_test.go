@@ -300,3 +300,14 @@ func FuzzReadFile(f *testing.F) {
 		allocation.AtMost(t, allocation.PerByte, len(text), func() { _, _ = readFile(path) }) // must return
 	})
 }
+
+// The defaults follow the scale, as those of a fit do that names none.
+func TestDefaultHyperParameters(t *testing.T) {
+	s, err := Defaults("segment")
+	require.NoError(t, err)
+	s.Model.Scale, s.Optim.LR = "l", 3
+	defaults := s.DefaultHyperParameters()
+	require.Equal(t, "0.5", defaults["data.copy_paste"])
+	require.NotEqual(t, s.HyperParameters()["optim.lr"], defaults["optim.lr"])
+	require.Len(t, defaults, len(s.HyperParameters()))
+}

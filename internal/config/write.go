@@ -40,10 +40,20 @@ func (s *Settings) YAML() ([]byte, error) {
 // the recording options and the directory, are left out: checkpoints must not
 // depend on them.
 func (s *Settings) HyperParameters() map[string]string {
+	return s.parameters(func(k *key) any { return k.get(s) })
+}
+
+// DefaultHyperParameters returns what HyperParameters would be for the task and the
+// scale if nobody had changed a setting.
+func (s *Settings) DefaultHyperParameters() map[string]string {
+	return s.parameters(func(k *key) any { return k.defaultAt(s.Task, s.Model.Scale) })
+}
+
+func (s *Settings) parameters(value func(*key) any) map[string]string {
 	parameters := map[string]string{}
 	for i := range keys {
 		if k := &keys[i]; k.appliesTo(s.Task) && !k.execution {
-			parameters[k.name] = format(k.get(s))
+			parameters[k.name] = format(value(k))
 		}
 	}
 	return parameters

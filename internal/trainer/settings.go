@@ -13,10 +13,6 @@ func OptionsOf(s *config.Settings) Options {
 		dynamic := optim.DefaultLossScalerOptions()
 		scale = &dynamic
 	}
-	var defaults map[string]string
-	if d, err := config.Defaults(s.Task); err == nil {
-		defaults = d.HyperParameters()
-	}
 	return Options{
 		LossScale:              scale,
 		Precision:              device.Precision(s.Trainer.Precision),
@@ -40,7 +36,7 @@ func OptionsOf(s *config.Settings) Options {
 		Average:       optim.EMAOptions{Decay: s.Optim.EMADecay, Tau: s.Optim.EMATau, UpdateEvery: s.Optim.EMAUpdateEvery},
 		BranchWeight:  optim.BranchWeight{Alpha: s.Loss.Alpha, AlphaInit: s.Loss.AlphaInit, AlphaFinal: s.Loss.AlphaFinal},
 		Configuration: s.HyperParameters(),
-		Defaults:      defaults,
+		Defaults:      s.DefaultHyperParameters(),
 		Dir:           s.Run.Dir,
 		Resume:        s.Run.Resume,
 		Weights:       s.Run.Weights,
