@@ -202,16 +202,18 @@ func TestStreamLeavesNothingBehind(t *testing.T) {
 		require.Less(t, count, 20, "cancelled long ago")
 	}
 	require.ErrorIs(t, last, context.Canceled)
+	require.Equal(t, 4, count, "batches that were ready must not hide the cancellation")
 	settledGoroutines(t, base)
 
-	// However the goroutines interleave, a cancelled stream says so and never
-	// looks like one that came to its end.
+	// However the goroutines interleave, a cancelled stream says so at once and
+	// never looks like one that came to its end.
 	for range 50 {
-		last = nil
+		count = 0
 		for _, err := range loader.Stream(ctx, Position{}, 1000) {
-			last = err
+			count++
+			require.ErrorIs(t, err, context.Canceled)
 		}
-		require.ErrorIs(t, last, context.Canceled)
+		require.Equal(t, 1, count)
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 // the data set, the pipeline, the seed and the position alone, so a stream that
 // starts in the middle yields what a longer one would have.
 //
-// An error ends the stream; so does a cancelled context, whose error is yielded.
+// An error ends the stream; so does a cancelled context, whose error is yielded
+// in place of the next batch.
 // When the loop over the stream ends, for whatever reason, all its goroutines
 // have ended. Each batch is the caller's to keep.
 func (l *Loader) Stream(ctx context.Context, from Position, endEpoch int) iter.Seq2[*Batch, error] {
@@ -30,7 +31,11 @@ func (l *Loader) Stream(ctx context.Context, from Position, endEpoch int) iter.S
 			select {
 			case <-pending.done:
 			case <-ctx.Done():
-				yield(nil, ctx.Err())
+			}
+			// A batch that is ready must not hide a cancellation, or the place
+			// where the loop ends would be a matter of timing.
+			if err := ctx.Err(); err != nil {
+				yield(nil, err)
 				return
 			}
 			if err := pending.failure(); err != nil {
