@@ -115,6 +115,8 @@ var keys = []key{
 	{name: "run.dir", help: "directory of checkpoints, logs and resolved settings", fallback: "runs", allowed: textNeeded, execution: true,
 		byTask: map[string]any{"detect": "runs/detect", "obb": "runs/obb", "pose": "runs/pose", "segment": "runs/segment"},
 		field:  func(s *Settings) any { return &s.Run.Dir }},
+	{name: "run.overwrite", help: "let a new fit replace the checkpoint of an earlier one in run.dir", fallback: false, allowed: boolean, execution: true,
+		field: func(s *Settings) any { return &s.Run.Overwrite }},
 	{name: "run.resume", help: "checkpoint to continue from", fallback: "", allowed: text, execution: true,
 		field: func(s *Settings) any { return &s.Run.Resume }},
 	{name: "run.weights", help: "checkpoint whose weights a new fit starts from, as far as they fit; empty draws them", fallback: "", allowed: text, execution: true,

@@ -110,7 +110,8 @@ type Loss struct {
 
 // Run says where results go and what is continued.
 type Run struct {
-	Dir     string // directory of checkpoints, logs and the resolved settings
-	Resume  string // checkpoint to continue from, empty: a new fit
-	Weights string // checkpoint whose fitting weights a new fit starts from, empty: drawn
+	Dir       string // directory of checkpoints, logs and the resolved settings
+	Overwrite bool   // a new fit may replace the checkpoint of an earlier one
+	Resume    string // checkpoint to continue from, empty: a new fit
+	Weights   string // checkpoint whose fitting weights a new fit starts from, empty: drawn
 }

@@ -22,8 +22,9 @@ func Command(networkOf func(*config.Settings) (Network, error)) *cobra.Command {
 		Long: `Train a network on labelled images. Settings are dotted keys, in a YAML file
 given by -config or as flags; flags win. The run folder, runs/ and the name of the
 task unless run.dir says another, receives the resolved settings, every loss and
-the latest checkpoint, from which run.resume continues to the same bytes. A new
-fit may start from the weights of another by run.weights, as far as they fit.
+the latest checkpoint, from which run.resume continues to the same bytes. A folder
+that holds the checkpoint of another fit is refused unless run.overwrite is set. A
+new fit may start from the weights of another by run.weights, as far as they fit.
 Recording changes no byte of the result.`,
 		Example: `  reprise train -task obb -data data.yaml --model.capture_network=true --run.dir=runs/first
   reprise train -config settings.yaml -data data.yaml --trainer.max_epochs=8

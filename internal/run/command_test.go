@@ -160,6 +160,33 @@ func TestTrainResumes(t *testing.T) {
 	require.ErrorContains(t, err, `was made with other labels: class 1 ("ship", now "boat"); resume with the data of the fit`)
 }
 
+// The checkpoint of an earlier fit is replaced by the fit that resumes it, however
+// the folder is written, and by one that is told to, never by a command given twice.
+func TestTrainKeepsTheCheckpointOfAnEarlierFit(t *testing.T) {
+	dataFile, parent := scenery(t), t.TempDir()
+	dir := filepath.Join(parent, "run")
+	_, _, err := train(t.Context(), usual(dataFile, dir, "-stop-after", "1")...)
+	require.NoError(t, err)
+	file := filepath.Join(dir, trainer.CheckpointName)
+	before := folder(t, dir)
+
+	want := "run.dir: " + file + " is the checkpoint of another fit and would be replaced; give another --run.dir, go on with --run.resume=" + file + ", or set --run.overwrite"
+	_, _, err = train(t.Context(), usual(dataFile, dir)...)
+	require.EqualError(t, err, want)
+	copied := filepath.Join(parent, trainer.CheckpointName)
+	require.NoError(t, os.WriteFile(copied, []byte(before[trainer.CheckpointName]), 0o644))
+	_, _, err = train(t.Context(), usual(dataFile, dir, "--run.resume="+copied)...)
+	require.EqualError(t, err, want)
+	require.Equal(t, before, folder(t, dir))
+
+	t.Chdir(parent)
+	_, _, err = train(t.Context(), usual(dataFile, "run", "-stop-after", "2", "--run.resume="+file)...)
+	require.NoError(t, err)
+	_, _, err = train(t.Context(), usual(dataFile, dir, "-stop-after", "1", "--run.overwrite")...)
+	require.NoError(t, err)
+	require.Equal(t, before[trainer.CheckpointName], folder(t, dir)[trainer.CheckpointName])
+}
+
 // canceller ends a context when a line about the first epoch is written.
 type canceller struct{ cancel context.CancelFunc }
 

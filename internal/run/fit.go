@@ -40,6 +40,9 @@ func Fit(ctx context.Context, r Request) (*Summary, error) {
 
 func fit[T device.Float](ctx context.Context, r Request) (summary *Summary, err error) {
 	start := time.Now()
+	if err := keepEarlier(r.Settings); err != nil {
+		return nil, err
+	}
 	task, err := taskOf[T](r)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,30 @@ import (
 // SettingsName is the file of the resolved settings in a run folder.
 const SettingsName = "settings.yaml"
 
+// keepEarlier refuses a fit whose checkpoints would replace those of another one:
+// hours of training would be lost by a command that is given twice. A fit may go
+// on in the folder that it resumes from.
+func keepEarlier(s *config.Settings) error {
+	if s.Run.Dir == "" || s.Run.Overwrite || s.Run.Resume != "" && sameFile(s.Run.Dir, filepath.Dir(s.Run.Resume)) {
+		return nil
+	}
+	earlier := filepath.Join(s.Run.Dir, trainer.CheckpointName)
+	if _, err := os.Lstat(earlier); err != nil {
+		return nil // a folder that cannot be used is an error where it is used
+	}
+	return fmt.Errorf("run.dir: %s is the checkpoint of another fit and would be replaced; give another --run.dir, go on with --run.resume=%s, or set --run.overwrite", earlier, earlier)
+}
+
+// sameFile tells whether two paths, however written, lead to one file.
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
 // prepareFolder writes the resolved settings beside the checkpoints, and removes
 // what a killed fit left there. A fit without a folder needs neither.
 func prepareFolder(s *config.Settings, log io.Writer) error {

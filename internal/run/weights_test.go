@@ -50,8 +50,8 @@ func TestWeightsOfAnotherClassCount(t *testing.T) {
 	}
 	require.Greater(t, equal, 200)
 
-	_, _, err = train(t.Context(), append(start, "--run.resume="+weights)...)
+	_, _, err = train(t.Context(), append(start, "--run.resume="+weights, "--run.overwrite")...)
 	require.EqualError(t, err, "run.weights and run.resume are both set; a resumed fit has its weights, so leave run.weights out")
-	_, _, err = train(t.Context(), usual(dataFile, after, "--run.weights="+dataFile)...)
+	_, _, err = train(t.Context(), usual(dataFile, filepath.Join(dir, "none"), "--run.weights="+dataFile)...)
 	require.ErrorContains(t, err, "run.weights: "+dataFile+": not a checkpoint")
 }
