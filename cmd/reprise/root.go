@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,10 +27,23 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		err = root.ExecuteContext(ctx)
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, err)
+		fmt.Fprintln(stderr, plain(ctx, err))
 		return 1
 	}
 	return 0
+}
+
+// plain is the text of an error for the user, who has interrupted the command if
+// ctx has ended.
+func plain(ctx context.Context, err error) string {
+	text := err.Error()
+	switch {
+	case ctx.Err() == nil || !errors.Is(err, context.Canceled) || strings.Contains(text, "interrupted"):
+		return text
+	case text == context.Canceled.Error():
+		return "interrupted"
+	}
+	return "interrupted: " + text
 }
 
 // unknownMember refuses what follows a group of commands, such as data, and is
