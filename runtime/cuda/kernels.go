@@ -59,61 +59,83 @@ func (s *stage) findKernels(k *kernels, wide bool) error {
 		return s.refused(err)
 	}
 	k.wait = archive.Waits(target) && s.device.startsEarly
-	home, err := s.loadModules(k, func(m archive.Module) bool {
+	missing, err := s.loadModules(k, wide, func(m archive.Module) bool {
 		return m.Target == target && m.Precision == s.variant() && m.Wide == wide
 	})
-	if err != nil {
-		return err
+	if err == nil && missing > 0 {
+		err = s.generated.lacks(s.variant(), wide)
 	}
+	return err
+}
+
+// loadModules gives the driver the wanted modules of the image one by one and asks
+// for the kernels of each, while later ones are decompressed: the driver never
+// waits but for the first. It tells how many kernels of the table are in none.
+func (s *stage) loadModules(k *kernels, wide bool, wanted func(archive.Module) bool) (missing int, err error) {
+	ready, end := make(chan archive.Module, len(s.image.Modules)), make(chan error, 1)
+	go func() {
+		end <- s.image.Each(wanted, func(m archive.Module) { ready <- m })
+		close(ready)
+	}()
+	table := s.tableOf(wide)
+	k.functions = make([]cu.Function, len(table))
+	for m := range ready {
+		module, err := cu.LoadData(unsafe.String(unsafe.SliceData(m.Data), len(m.Data)))
+		if err != nil {
+			return 0, s.refused(err)
+		}
+		k.modules = append(k.modules, module)
+		for _, name := range m.Kernels {
+			at, used := table[name]
+			if !used {
+				continue
+			}
+			if k.functions[at.index], err = s.function(module, name, at.shared); err != nil {
+				return 0, err
+			}
+			delete(table, name)
+		}
+	}
+	if err := <-end; err != nil {
+		return 0, fmt.Errorf("stage %s: kernel image %s: %w; build it again", s.plan.Name, s.generated.Image, err)
+	}
+	return len(table), nil
+}
+
+// place is where a kernel stands in the wrapper's table, and how many bytes of
+// shared memory its launches ask for.
+type place struct {
+	index  int
+	shared C.int32_t
+}
+
+// tableOf is the wrapper's table of kernels by their names in the image.
+func (s *stage) tableOf(wide bool) map[string]place {
 	suffix := "_" + s.variant()
 	if wide {
 		suffix += "_wide"
 	}
 	w := s.generated.wrapper()
 	shared := unsafe.Slice(w.kernel_shared, int(w.kernels))
+	table := make(map[string]place, len(shared))
 	for i, base := range unsafe.Slice(w.kernel_name, int(w.kernels)) {
-		name := C.GoString(base) + suffix
-		module, known := home[name]
-		if !known {
-			return s.generated.lacks(s.variant(), wide)
-		}
-		function, err := module.Function(name)
-		if err != nil {
-			return s.named(wrap("kernel "+name, err))
-		}
-		if s.precision != device.FP32 {
-			if err := allowShared(function, shared[i]); err != nil {
-				return s.named(fmt.Errorf("kernel %s: %w", name, err))
-			}
-		}
-		k.functions = append(k.functions, function)
+		table[C.GoString(base)+suffix] = place{i, shared[i]}
 	}
-	return nil
+	return table
 }
 
-// loadModules gives the driver the wanted modules of the image, while later ones
-// are decompressed, and tells which module has a kernel.
-func (s *stage) loadModules(k *kernels, wanted func(archive.Module) bool) (home map[string]cu.Module, err error) {
-	ready, end := make(chan archive.Module, len(s.image.Modules)), make(chan error, 1)
-	go func() {
-		end <- s.image.Each(wanted, func(m archive.Module) { ready <- m })
-		close(ready)
-	}()
-	home = map[string]cu.Module{}
-	for m := range ready {
-		module, err := cu.LoadData(unsafe.String(unsafe.SliceData(m.Data), len(m.Data)))
-		if err != nil {
-			return nil, s.refused(err)
-		}
-		k.modules = append(k.modules, module)
-		for _, name := range m.Kernels {
-			home[name] = module
+// function finds a kernel, which the driver loads then.
+func (s *stage) function(module cu.Module, name string, shared C.int32_t) (cu.Function, error) {
+	f, err := module.Function(name)
+	if err != nil {
+		return f, s.named(wrap("kernel "+name, err))
+	}
+	if s.precision != device.FP32 {
+		if err := allowShared(f, shared); err != nil {
+			return f, s.named(fmt.Errorf("kernel %s: %w", name, err))
 		}
 	}
-	if err := <-end; err != nil {
-		return nil, fmt.Errorf("stage %s: kernel image %s: %w; build it again", s.plan.Name, s.generated.Image, err)
-	}
-	return home, nil
+	return f, nil
 }
 
 // sharedWithoutRequest is how many bytes of shared memory any launch may have.

@@ -4,8 +4,10 @@
 //
 // Modules are much alike, so they are compressed together, in streams: those of a
 // target, and of machine code those of the two 16-bit precisions and those of the
-// others, each in a few parts. A reader decompresses parts side by side, each up to
-// the last module that it wants.
+// others, each in a few parts. A module of one precision is followed by that of the
+// other, so that a reader gets the first one that it wants at once, whichever it
+// is. A reader decompresses parts side by side, each up to the last module that it
+// wants.
 //
 // A file is the text "reprise kernel image 2\n", the length of the index as a
 // little-endian 64-bit number, the index as JSON, and the streams one after
@@ -83,10 +85,12 @@ type form struct {
 	wide              bool
 }
 
-// placed is a module with the name of its stream.
+// placed is a module with the name of its stream and its place among those of its
+// form.
 type placed struct {
 	Module
 	stream string
+	number int
 }
 
 // place gives modules their streams. Those of one form are parted in their order,
@@ -104,7 +108,7 @@ func place(modules []Module) []placed {
 		if strings.HasPrefix(m.Target, "sm_") && (m.Precision == "fp16" || m.Precision == "bf16") {
 			name += " of 16 bits"
 		}
-		out = append(out, placed{m, fmt.Sprintf("%s, part %d", name, seen[f]*parts/total[f])})
+		out = append(out, placed{m, fmt.Sprintf("%s, part %d", name, seen[f]*parts/total[f]), seen[f]})
 		seen[f]++
 	}
 	return out
@@ -117,7 +121,7 @@ func Encode(image *Image) ([]byte, error) {
 	modules := place(image.Modules)
 	slices.SortStableFunc(modules, func(a, b placed) int {
 		wide := map[bool]int{true: 1}
-		return cmp.Or(cmp.Compare(a.stream, b.stream), cmp.Compare(wide[a.Wide], wide[b.Wide]), cmp.Compare(a.Precision, b.Precision))
+		return cmp.Or(cmp.Compare(a.stream, b.stream), cmp.Compare(wide[a.Wide], wide[b.Wide]), cmp.Compare(a.number, b.number), cmp.Compare(a.Precision, b.Precision))
 	})
 	var streams []*bytes.Buffer
 	for i, m := range modules {
@@ -216,7 +220,7 @@ func (image *Image) Each(wanted func(Module) bool, give func(Module)) error {
 	}
 	go func() {
 		var group errgroup.Group
-		group.SetLimit(runtime.GOMAXPROCS(0))
+		group.SetLimit(max(1, runtime.GOMAXPROCS(0)-1)) // one processor is for who takes them
 		for _, s := range streams {
 			group.Go(func() error { s.read(wanted); return nil })
 		}
