@@ -194,6 +194,22 @@ func TestDecodeRefusesDamage(t *testing.T) {
 	}
 }
 
+// One changed bit of a tensor or of the metadata is found; a file without a digest,
+// as they were written before, is read.
+func TestDecodeFindsAChangedBit(t *testing.T) {
+	good := encoded(t, example())
+	for name, at := range map[string]int{"tensors": len(good) - 1, "metadata": bytes.Index(good, []byte("0.00858")) + 5} {
+		bad := slices.Clone(good)
+		bad[at] ^= 1
+		_, err := Decode(bad)
+		require.EqualError(t, err, "damaged checkpoint: its content is not what was written; use an earlier one or a copy", name)
+	}
+	before := bytes.Replace(good, []byte(`"sha256"`), []byte(`"before"`), 1)
+	require.NotEqual(t, good, before)
+	_, err := Decode(before)
+	require.NoError(t, err)
+}
+
 func TestLoadRefusesWhatIsNoFile(t *testing.T) {
 	directory := t.TempDir()
 	_, err := Load(directory)

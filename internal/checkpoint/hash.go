@@ -48,6 +48,18 @@ func Hash(s *State, losses []float64) Hashes {
 	}
 }
 
+// content is the digest of a file: of the metadata and of every tensor.
+func content(metadata string, s *State) string {
+	return digest(func(h hash.Hash) {
+		writeNumbers(h, uint64(len(metadata)))
+		fmt.Fprint(h, metadata)
+		writeTensors(h, s.Model)
+		for _, f := range s.families() {
+			writeTensors(h, *f.tensors)
+		}
+	})
+}
+
 func digest(write func(hash.Hash)) string {
 	h := sha256.New()
 	write(h)

@@ -88,6 +88,9 @@ func Decode(data []byte) (*State, error) {
 	if err := state.check(); err != nil {
 		return nil, fmt.Errorf("damaged checkpoint: %w", err)
 	}
+	if want, kept := header.Metadata()[digestKey]; kept && want != content(header.Metadata()[stateKey], state) {
+		return nil, errors.New("damaged checkpoint: its content is not what was written; use an earlier one or a copy")
+	}
 	return state, nil
 }
 

@@ -17,6 +17,7 @@ const (
 	formatKey  = "format"
 	formatName = "reprise-checkpoint"
 	stateKey   = "state"
+	digestKey  = "sha256" // of the state and all tensors; files of before have none
 )
 
 // filePermissions of a new checkpoint, before the umask.
@@ -44,7 +45,7 @@ func Encode(w io.Writer, s *State) error {
 		}
 	}
 	// The library orders tensors by type and name.
-	if err := safetensors.SerializeToWriter(tensors, map[string]string{formatKey: formatName, stateKey: string(text)}, w); err != nil {
+	if err := safetensors.SerializeToWriter(tensors, map[string]string{formatKey: formatName, stateKey: string(text), digestKey: content(string(text), s)}, w); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	return nil
