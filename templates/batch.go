@@ -16,8 +16,9 @@ const mostReductions = 64
 // at larger sizes too, and that the last launch of a program is short.
 const keptBytes = 4 << 20
 
-// secondPass is the second pass of one weight gradient: partial sums
-// [rows][group][tap][Cout][Cin] into a parameter's gradient.
+// secondPass is the second pass of the gradient of a weight, or of a bias as that of
+// one input channel: partial sums [rows][group][tap][Cout][Cin] into a parameter's
+// gradient.
 type secondPass struct {
 	partial, result               string // addresses
 	rows                          Expr
@@ -36,7 +37,7 @@ func (r *secondPass) share(nominal ir.Sizes) error {
 
 func (r *secondPass) total() int { return r.groups * r.taps * r.outputs * r.inputs }
 
-// batch gathers the second passes of weight gradients on one lane. Their partial
+// batch gathers the second passes of the gradients of weights and biases on one lane. Their partial
 // sums lie one after the other in memory of the lane until the last operation of
 // the batch adds all of them, in one launch.
 type batch struct {
@@ -86,6 +87,15 @@ func (b *builder) keep(bytes Expr) (address string, err error) {
 	return address, nil
 }
 
+// add makes a second pass wait.
+func (t *batch) add(r secondPass, nominal ir.Sizes) error {
+	if err := r.share(nominal); err != nil {
+		return err
+	}
+	t.passes = append(t.passes, r)
+	return nil
+}
+
 // full tells whether a batch must end with the operation that came last.
 func (t *batch) full() bool { return len(t.passes) == mostReductions || t.bytes >= keptBytes }
 
@@ -113,7 +123,7 @@ func (b *builder) reduceBatch() {
 	}
 }
 
-// ends finds the weight gradients after which the batch of their lane must end:
+// ends finds the gradients after which the batch of their lane must end:
 // the last of each lane, and those whose result another operation uses or whose
 // memory is used again.
 func ends(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]bool {
@@ -122,8 +132,8 @@ func ends(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]bool {
 		if !in(&ops[i], mode) {
 			continue
 		}
-		if k, ok := ops[i].Do.(*ir.Conv2dWeightGradient); ok {
-			storage := stage.Tensor(k.DWeight).Storage
+		if result := summed(&ops[i]); result != 0 {
+			storage := stage.Tensor(result).Storage
 			end[i] = !lanes[ops[i].Lane] || used[storage] || stage.Storage(storage).Space == ir.Arena
 			lanes[ops[i].Lane] = true
 		}
@@ -134,4 +144,16 @@ func ends(stage *ir.Stage, ops []ir.Op, mode ir.Mode) map[int]bool {
 		})
 	}
 	return end
+}
+
+// summed is the gradient of a parameter that an operation leaves partial sums of;
+// 0 for other operations.
+func summed(op *ir.Op) ir.Ref {
+	switch k := op.Do.(type) {
+	case *ir.Conv2dWeightGradient:
+		return k.DWeight
+	case *ir.ChannelSum:
+		return k.DBias
+	}
+	return 0
 }

@@ -50,6 +50,16 @@ func TestSecondPassesShareALaunch(t *testing.T) {
 	require.Equal(t, []string{"4: 2", "5: 4"}, reducing(t, s.stage))
 }
 
+// The gradient of a bias is one more second pass.
+func TestBiasesShareTheLaunch(t *testing.T) {
+	s := gradients(3, 16, 4)
+	bias := s.master(16)
+	s.stage.StorageOf(bias).Space = ir.ParameterGradient
+	s.forward(&ir.ChannelSum{DY: s.fmap(16, 4), DBias: bias})
+	require.Equal(t, []string{"3: 4"}, reducing(t, s.stage))
+	require.Equal(t, []string{"weight_gradient_flat", "weight_gradient_flat", "weight_gradient_flat", "channel_sum_partial", "weight_gradient_reduce"}, kernelsOf(t, s.stage, ir.Training))
+}
+
 // A gradient that another operation uses, or whose memory is used again, is
 // complete at once, and with it what waited on its lane.
 func TestResultsThatCannotWait(t *testing.T) {

@@ -223,12 +223,12 @@ func (b *builder) normalizeGradient(k *ir.NormalizeGradient) error {
 	return nil
 }
 
-// channelSum has two launches; the channel is dimension 1 of maps and the last
+// channelSum has one launch that leaves partial sums, which those of weight
+// gradients wait with (see batch); the channel is dimension 1 of maps and the last
 // of everything else.
 //
-//	kernel               grid                     block  scratch
+//	kernel               grid                     block  kept
 //	channel_sum_partial  splits, channel sets     256    splits * C * 4
-//	channel_sum_finish   C/8                      256
 func (b *builder) channelSum(k *ir.ChannelSum) error {
 	rank := len(b.stage.Tensor(k.DY).Shape)
 	if rank == 0 {
@@ -247,9 +247,12 @@ func (b *builder) channelSum(k *ir.ChannelSum) error {
 		return err
 	}
 	r := b.reduction(f, c, 2)
-	fields := b.channelFields(f, 0, k.DY, 0, &r, field{"dshift", b.address(k.DBias)})
-	b.add("reduce", "channel_sum_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Times(r.blocks, Number(4*c)), fields,
+	partial, err := b.keep(Times(r.blocks, Number(4*c)))
+	if err != nil {
+		return err
+	}
+	fields := b.channelFields(f, 0, k.DY, 0, nil, field{"partial", partial}, field{"span", Ceiling(f.rows(), r.blocks).C()})
+	b.add("reduce", "channel_sum_partial", "channel", channelThreads, [3]Expr{r.blocks, Number(r.sets), Number(1)}, Expr{}, fields,
 		"index_t", f.rank(), c, f.vector, r.lanes, dy)
-	b.add("reduce", "channel_sum_finish", "channel", channelThreads, grid1(Number((c+7)/8)), Expr{}, fields, k.Accumulate)
-	return nil
+	return b.batch.add(secondPass{partial: partial, result: b.address(k.DBias), rows: r.blocks, inputs: 1, outputs: c, taps: 1, groups: 1, accumulate: k.Accumulate}, b.nominal)
 }

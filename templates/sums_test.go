@@ -67,8 +67,10 @@ func TestSumsThatCannotBeTaken(t *testing.T) {
 	require.Equal(t, apart, kernelsOf(t, s.stage, ir.Training))
 
 	for name, between := range map[string]func(s *shelf, y ir.Ref) ir.Kernel{
-		"scratch": func(s *shelf, _ ir.Ref) ir.Kernel { return &ir.ChannelSum{DY: s.fmap(16, 4), DBias: s.master(16)} },
-		"change":  func(s *shelf, y ir.Ref) ir.Kernel { return &ir.Copy{X: s.fmap(16, 4), Y: y, Accumulate: true} },
+		"scratch": func(s *shelf, _ ir.Ref) ir.Kernel {
+			return &ir.NormalizeReduce{DY: s.fmap(16, 4), X: s.fmap(16, 4), Mean: s.master(16), Rstd: s.master(16), Scale: s.master(16), Shift: s.master(16), DScale: s.master(16), DShift: s.master(16), Activation: ir.SiLU}
+		},
+		"change": func(s *shelf, y ir.Ref) ir.Kernel { return &ir.Copy{X: s.fmap(16, 4), Y: y, Accumulate: true} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, y := normalized()

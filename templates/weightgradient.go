@@ -86,11 +86,7 @@ func (w *weightGradient) second(address string) error {
 	case w.narrow(): // as the parameter lies
 		r.inputs, r.taps = w.groupInputs*r.taps, 1
 	}
-	if err := r.share(w.nominal); err != nil {
-		return err
-	}
-	w.batch.passes = append(w.batch.passes, r)
-	return nil
+	return w.batch.add(r, w.nominal)
 }
 
 func (w *weightGradient) depthwiseLaunch(types []any) error {

@@ -115,7 +115,7 @@ __device__ __forceinline__ void store_partial(uint64_t partial, const Part &tota
     pointer<Part>(partial)[int64_t(blockIdx.x) * C + channel] = total;
 }
 
-// Sum of one map, pass 1.
+// Sum of one map, pass 1. Pass 2 is in weight_gradient_reduce.cuh.
 template <class Index, int Rank, int C, int V, int ChannelLanes, class DY>
 __device__ __forceinline__ void channel_sum_partial(const reprise_channel_arguments &p) {
   __shared__ one_sum shared[reduce_warps * ChannelLanes * V];
@@ -132,17 +132,6 @@ __device__ __forceinline__ void channel_sum_partial(const reprise_channel_argume
         part[i].a += dy[i];
     }
   store_partial<C>(p.partial, merge_rows<ChannelLanes>(part, shared), ChannelLanes * V);
-}
-
-// Pass 2; the sum goes to dshift.
-template <bool Accumulate>
-__device__ __forceinline__ void channel_sum_finish(const reprise_channel_arguments &p) {
-  one_sum total;
-  int channel;
-  if (finish(total, p, channel)) {
-    float *to = pointer<float>(p.dshift) + channel;
-    *to = Accumulate ? *to + total.a : total.a;
-  }
 }
 
 } // namespace reprise
