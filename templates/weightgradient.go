@@ -105,8 +105,10 @@ func (w *weightGradient) tiles() error {
 	if w.kernel == 3 && w.groups == 1 && w.stride <= 2 && !w.narrow() && vectorX && vectorDY {
 		return w.halo()
 	}
-	if w.kernel == 1 && w.stride == 1 && w.groups == 1 && !w.narrow() && vectorX && vectorDY && w.flat(w.op.X) && w.flat(w.op.DY) {
-		return w.product()
+	if w.kernel == 1 && w.stride == 1 && w.groups == 1 && !w.narrow() && vectorX && w.flat(w.op.X) {
+		if vectorDY && w.flat(w.op.DY) || w.outputs <= 16 && w.evenRows(w.op.DY) {
+			return w.product(vectorDY && w.flat(w.op.DY))
+		}
 	}
 	if w.narrow() && w.groups == 1 && vectorDY && w.alignedRows(w.op.X) {
 		return w.image()
@@ -132,16 +134,33 @@ func (w *weightGradient) tiles() error {
 func (w *weightGradient) halo() error {
 	bm, bn := columns(w.outputs), min(columns(w.inputs), 32)
 	tiles := ((w.outputs + bm - 1) / bm) * ((w.inputs + bn - 1) / bn)
-	others := tiles
-	if bm*bn == 64*32 { // whose registers leave room for two blocks on a multiprocessor
-		others *= 2
-	} else {
-		w.blocks = 4
+	t := warpTile{threads: tileThreads, blocks: 4}
+	switch { // as registers allow
+	case bm*bn == 64*32:
+		t.threads, t.blocks = 2*tileThreads, 1
+	case bm*bn == 32*32:
+		t.threads, t.blocks = 2*tileThreads, 2
 	}
-	w.bounded(w.splits(w.pixels, 256, others))
-	err := w.partial("weight_gradient_halo", "weight_gradient_halo", tileThreads, tiles, 1, "element", "tf32", "index_t", w.shape(bm, bn))
-	w.blocks = 0
+	height := t.haloRing(bm, bn, w.stride)
+	w.blocks, w.shared = t.blocks, t.shared
+	w.bounded(w.splits(w.pixels, 2*t.threads, tiles*wantedBlocks/(multiprocessors*t.blocks)))
+	err := w.partial("weight_gradient_halo", "weight_gradient_halo", t.threads, tiles, 1, "element", "tf32", "index_t", w.shape(bm, bn), t.threads, height, t.stages, t.shared)
+	w.blocks, w.shared = 0, 0
 	return err
+}
+
+// haloRing sets the stages of the ring and their bytes, and gives the height of a
+// stage's tile: the tallest of which three stages, up to four, leave room for the
+// blocks of a multiprocessor.
+func (t *warpTile) haloRing(bm, bn, stride int) (height int) {
+	limit := min(multiprocessorShared/t.blocks-1<<10, dynamicBytes)
+	for height = 8; ; height /= 2 {
+		stage := bytes16(((height-1)*stride+3)*(15*stride+3), bn) + bytes16(height*16, bm)
+		t.stages = min(limit/stage, 4)
+		if t.shared = t.stages * stage; t.stages >= 3 {
+			return height
+		}
+	}
 }
 
 // image adds the first launch of a layer of few input channels whose rows are
@@ -176,21 +195,46 @@ func (w *weightGradient) flat(r ir.Ref) bool {
 }
 
 // product adds the first launch of a 1x1 layer: one matrix product over all pixels.
-func (w *weightGradient) product() error {
-	bm, bn := tileSide(w.outputs), tileSide(w.inputs)
-	tiles := ((w.outputs + bm - 1) / bm) * ((w.inputs + bn - 1) / bn)
-	others := tiles
-	if bm*bn > 64*64 { // whose registers leave room for two blocks on a multiprocessor
-		others *= 2
+// Without vectorDY each element of dY waits for memory by itself, and dW is small,
+// so blocks are more.
+func (w *weightGradient) product(vectorDY bool) error {
+	longest := 128
+	if !vectorDY {
+		longest = 64
 	}
-	w.bounded(w.splits(w.pixels, 256, others))
-	return w.partial("weight_gradient_flat", "weight_gradient_flat", tileThreads, tiles, 1, "element", "tf32", "index_t", w.shape(bm, bn))
+	bm, bn := tileSide(w.outputs, longest), tileSide(w.inputs, longest)
+	tiles := ((w.outputs + bm - 1) / bm) * ((w.inputs + bn - 1) / bn)
+	t := warpTile{threads: tileThreads, blocks: 4}
+	if bm*bn >= 64*64 {
+		t.threads, t.blocks = 2*tileThreads, 2
+	}
+	depth := 64 // of a stage
+	if bm+bn > 192 {
+		depth = 32
+	}
+	stage := bytes16(depth, bm) + bytes16(depth, bn)
+	t.stages = min(min(multiprocessorShared/t.blocks-1<<10, dynamicBytes)/stage, 4)
+	t.shared = t.stages * stage
+	least := 2 * t.threads
+	if !vectorDY {
+		least = 2 * depth
+	}
+	w.blocks, w.shared = t.blocks, t.shared
+	w.bounded(w.splits(w.pixels, least, tiles*t.threads/tileThreads))
+	err := w.partial("weight_gradient_flat", "weight_gradient_flat", t.threads, tiles, 1, "element", "tf32", "index_t", w.shape(bm, bn), t.threads, depth, t.stages, t.shared, vectorDY)
+	w.blocks, w.shared = 0, 0
+	return err
 }
 
-// tileSide is the length of a side of the tile of a matrix product. Longer sides
-// read less, but leave too few blocks on the maps where channels are many.
-func tileSide(channels int) int {
-	return min((channels+15)/16*16, 64)
+// tileSide is the length of a side of the tile of a matrix product, alike for all
+// tiles of the side. Two warps share a side beyond 64.
+func tileSide(channels, longest int) int {
+	tiles := (channels + longest - 1) / longest
+	side := ((channels+tiles-1)/tiles + 15) / 16 * 16
+	if side > 64 {
+		side = (side + 31) / 32 * 32
+	}
+	return side
 }
 
 // bounded sets the number of parts, no more than the bound on partial sums allows.

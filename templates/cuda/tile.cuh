@@ -2,9 +2,9 @@
 // inner part of convolutions, their gradients and matrix products.
 //
 // The warps of a block, mostly four, lie in two columns over a tile BM x BN when
-// BN is 64 or more, else in one. 16-bit operands go to the tensor cores (m16n8k16), FP32 operands
-// to FMA instructions, or to the tensor cores as TF32 (m16n8k8) when the fit
-// asked for it. A tile row in shared memory ends with 16 bytes of padding: rows
+// BN is 64 or more, or rows are too few for all of them, else in one. 16-bit
+// operands go to the tensor cores (m16n8k16), FP32 operands to FMA instructions, or
+// to the tensor cores as TF32 (m16n8k8) when the fit asked for it. A tile row in shared memory ends with 16 bytes of padding: rows
 // of 8 matrices then start in different banks.
 #pragma once
 #include "types.cuh"
@@ -68,7 +68,7 @@ template <class T, bool Tf32, int BM, int BN, int BK, bool AByDepth, bool BByDep
 struct tensor_product {
   using tile_a = tile<T, AByDepth ? BK : BM, AByDepth ? BM : BK>;
   using tile_b = tile<T, BByDepth ? BK : BN, BByDepth ? BN : BK>;
-  static constexpr int warps_n = BN >= 64 ? 2 : 1, warps_m = Threads / 32 / warps_n;
+  static constexpr int warps_n = BN >= 64 || Threads / 32 > BM / 16 ? 2 : 1, warps_m = Threads / 32 / warps_n;
   static constexpr int rows = BM / warps_m / 16, columns = BN / warps_n / 8;
   static_assert(rows >= 1 && columns >= 2 && columns % 2 == 0, "tile too small for its warps");
   float sum[rows][columns][4];

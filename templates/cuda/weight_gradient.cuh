@@ -9,7 +9,7 @@
 // form a ring, dY stages another; copies run ahead of the arithmetic by the
 // length of the X ring. A narrow layer has all its weights of an output channel
 // in one tap (see convolution.cuh).
-// Grid: (spans, channel tiles, groups * tap sets). Block: 128 threads.
+// Grid: (spans, channel tiles, groups * tap sets). Block: Threads.
 // Pass 2 is in weight_gradient_reduce.cuh.
 #pragma once
 #include "convolution.cuh"
@@ -47,12 +47,12 @@ struct pixel_walk {
   }
 };
 
-template <class T, bool Tf32, class Index, class S, int Taps, bool Narrow, bool VectorX, bool VectorDY>
+template <class T, bool Tf32, class Index, class S, int Taps, bool Narrow, bool VectorX, bool VectorDY, int Threads>
 struct weight_gradient_kernel {
   static constexpr int BK = sizeof(T) == 4 ? 16 : 32;
   static constexpr int kernel_taps = S::Kernel * S::Kernel, all_taps = Narrow ? 1 : kernel_taps;
   static constexpr int inputs = Narrow ? S::CI * kernel_taps : S::CI, tiles_n = (inputs + S::BN - 1) / S::BN;
-  using product = tensor_product<T, Tf32, S::BM, S::BN, BK, true, true>;
+  using product = tensor_product<T, Tf32, S::BM, S::BN, BK, true, true, Threads>;
   using tile_dy = typename product::tile_a;
   using tile_x = typename product::tile_b;
   // Ring lengths. A dY stage is free when all steps of its slice are done.
@@ -62,7 +62,7 @@ struct weight_gradient_kernel {
   static constexpr int stages_dy = (ahead + Taps - 1) / Taps + 1;
   // Chunks in a tile row, and the copies of one thread.
   static constexpr int across_dy = S::BM / chunk<T>, across_x = S::BN / chunk<T>;
-  static constexpr int copies_dy = (tile_dy::chunks + tile_threads - 1) / tile_threads, copies_x = (tile_x::chunks + tile_threads - 1) / tile_threads;
+  static constexpr int copies_dy = (tile_dy::chunks + Threads - 1) / Threads, copies_x = (tile_x::chunks + Threads - 1) / Threads;
 
   const reprise_weight_gradient_arguments &p;
   const int group, first_tap, first_output, first_input;
@@ -83,8 +83,8 @@ struct weight_gradient_kernel {
       walk_x[i].start(begin + row_x(i), p.output_height, p.output_width);
   }
 
-  static __device__ __forceinline__ int row_dy(int i) { return threadIdx.x / across_dy + i * (tile_threads / across_dy); }
-  static __device__ __forceinline__ int row_x(int i) { return threadIdx.x / across_x + i * (tile_threads / across_x); }
+  static __device__ __forceinline__ int row_dy(int i) { return threadIdx.x / across_dy + i * (Threads / across_dy); }
+  static __device__ __forceinline__ int row_x(int i) { return threadIdx.x / across_x + i * (Threads / across_x); }
 
   __device__ __forceinline__ int slices() const { return int((end - begin + BK - 1) / BK); }
 
@@ -102,7 +102,7 @@ struct weight_gradient_kernel {
     const int column = threadIdx.x % across_dy * chunk<T>, output = first_output + column;
 #pragma unroll
     for (int i = 0; i < copies_dy; i++) {
-      if (tile_dy::chunks % tile_threads != 0 && row_dy(i) >= BK)
+      if (tile_dy::chunks % Threads != 0 && row_dy(i) >= BK)
         break;
       const pixel_walk<Index, BK> &at = walk_dy[i];
       const int valid = at.pixel < end ? smaller(S::CO - output, chunk<T>) : 0;
@@ -119,7 +119,7 @@ struct weight_gradient_kernel {
       for (int i = 0; i < copies_x; i++) {
         const pixel_walk<Index, BK> &at = walk_x[i];
         const source<Index> window = {at.n * Index(p.x.image), at.y * S::Stride - S::Padding, at.x * S::Stride - S::Padding, at.pixel < end};
-        if (tile_x::chunks % tile_threads == 0 || row_x(i) < BK)
+        if (tile_x::chunks % Threads == 0 || row_x(i) < BK)
           columns.copy(to.at(row_x(i), column), p.x, window, p.input_height, p.input_width);
       }
     } else {
@@ -132,7 +132,7 @@ struct weight_gradient_kernel {
     const int column = threadIdx.x % across_x * chunk<T>, input = first_input + column;
 #pragma unroll
     for (int i = 0; i < copies_x; i++) {
-      if (tile_x::chunks % tile_threads != 0 && row_x(i) >= BK)
+      if (tile_x::chunks % Threads != 0 && row_x(i) >= BK)
         break;
       const pixel_walk<Index, BK> &at = walk_x[i];
       const int y = at.y * S::Stride - S::Padding + ky, x = at.x * S::Stride - S::Padding + kx;
@@ -157,9 +157,9 @@ struct weight_gradient_kernel {
   }
 };
 
-template <class T, bool Tf32, class Index, class S, int Taps, bool Narrow, bool VectorX, bool VectorDY>
+template <class T, bool Tf32, class Index, class S, int Taps, bool Narrow, bool VectorX, bool VectorDY, int Threads = tile_threads>
 __device__ __forceinline__ void weight_gradient_partial(const reprise_weight_gradient_arguments &p) {
-  using kernel = weight_gradient_kernel<T, Tf32, Index, S, Taps, Narrow, VectorX, VectorDY>;
+  using kernel = weight_gradient_kernel<T, Tf32, Index, S, Taps, Narrow, VectorX, VectorDY, Threads>;
   constexpr int stages_x = kernel::stages_x, stages_dy = kernel::stages_dy, ahead = kernel::ahead;
   __shared__ typename kernel::tile_dy dy[stages_dy];
   __shared__ typename kernel::tile_x x[stages_x];
