@@ -85,24 +85,25 @@ type Arena struct {
 	Bytes     int    `json:"bytes"`
 }
 
-// Arenas sums, over the slots of the arena, the largest storage that takes its
-// turn in each. Back ends may add padding between slots.
+// Arenas adds up what storages of each element kind take one above the other. Back
+// ends add padding between them.
 func Arenas(plan *ir.Stage, sizes ir.Sizes) ([]Arena, error) {
 	out := []Arena{{Precision: "fp32"}, {Precision: "fp16"}, {Precision: "bf16"}}
-	for i, activation := range []int{4, 2, 2} {
-		slots := map[int]int{}
-		for _, s := range plan.Storages {
-			if s.Space != ir.Arena {
-				continue
-			}
-			n, err := s.Size.Eval(sizes)
-			if err != nil {
-				return nil, fmt.Errorf("stage %s: %s: %w", plan.Name, s.Name, err)
-			}
-			slots[s.Slot] = max(slots[s.Slot], n*bytesOf(s.Elem, activation))
+	counts, offsets := make([]int64, len(plan.Storages)), make([]int64, len(plan.Storages))
+	for i, s := range plan.Storages {
+		if s.Space != ir.Arena {
+			continue
 		}
-		for _, bytes := range slots {
-			out[i].Bytes += bytes
+		n, err := s.Size.Eval(sizes)
+		if err != nil {
+			return nil, fmt.Errorf("stage %s: %s: %w", plan.Name, s.Name, err)
+		}
+		counts[i] = int64(n)
+	}
+	for _, elem := range ir.ElementKinds {
+		elements := int(plan.Stack(elem, 0, 1, counts, offsets))
+		for i, activation := range []int{4, 2, 2} {
+			out[i].Bytes += elements * bytesOf(elem, activation)
 		}
 	}
 	return out, nil

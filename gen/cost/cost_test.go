@@ -50,14 +50,15 @@ func TestCountsByHand(t *testing.T) {
 	require.ErrorContains(t, err, "multiple")
 }
 
-// Storages that take turns in a slot need the largest of them.
+// Storages whose places meet need the largest of them, others lie above.
 func TestArenasByHand(t *testing.T) {
 	plan := &ir.Stage{
 		Storages: []ir.Storage{
-			{Space: ir.Arena, Elem: ir.Activation, Size: ir.N.Times(100), Slot: 0},
-			{Space: ir.Arena, Elem: ir.Activation, Size: ir.Const(150), Slot: 0},
-			{Space: ir.Arena, Elem: ir.Master, Size: ir.Const(64), Slot: 1},
-			{Space: ir.Arena, Elem: ir.Counter, Size: ir.Const(33), Slot: 2},
+			{Space: ir.Arena, Elem: ir.Activation, Size: ir.N.Times(100), Place: ir.Place{From: 0, To: 400}},
+			{Space: ir.Arena, Elem: ir.Activation, Size: ir.Const(150), Place: ir.Place{From: 0, To: 150}},
+			{Space: ir.Arena, Elem: ir.Activation, Size: ir.Const(30), Place: ir.Place{From: 150, To: 180}},
+			{Space: ir.Arena, Elem: ir.Master, Size: ir.Const(64), Place: ir.Place{From: 0, To: 64}},
+			{Space: ir.Arena, Elem: ir.Counter, Size: ir.Const(33), Place: ir.Place{From: 0, To: 33}},
 			{Space: ir.Output, Elem: ir.Activation, Size: ir.Const(1 << 20)},
 		},
 	}

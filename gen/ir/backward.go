@@ -142,6 +142,14 @@ func (k *NormalizeGradient) Operands(visit func(string, *Ref, Access)) {
 	visit("dX", &k.DX, writing(k.Accumulate))
 }
 
+// Over implements InPlace: the gradient of a map may take the memory of the map.
+func (k *NormalizeGradient) Over() (result, operand Ref) {
+	if k.Accumulate {
+		return 0, 0
+	}
+	return k.DX, k.X
+}
+
 // ActivateGradient is DX = DY * act'(X).
 type ActivateGradient struct {
 	DY Ref `json:"dY"`

@@ -3,7 +3,7 @@ package ir
 import "fmt"
 
 // checkReferences verifies that no tensor, storage, lane or wait of a decoded
-// stage points outside the stage.
+// stage points outside the stage, and that its scratch storages have places.
 func (s *Stage) checkReferences() error {
 	for i, t := range s.Tensors {
 		if t.Storage < 0 || int(t.Storage) > len(s.Storages) {
@@ -11,6 +11,11 @@ func (s *Stage) checkReferences() error {
 		}
 		if t.Storage != 0 && len(t.Strides) != len(t.Shape) {
 			return fmt.Errorf("plan of stage %s: tensor %d (%s) has %d strides for %d sizes", s.Name, i+1, t.Name, len(t.Strides), len(t.Shape))
+		}
+	}
+	for i, st := range s.Storages {
+		if st.Space == Arena && (st.Place.From < 0 || st.Place.From >= st.Place.To) {
+			return fmt.Errorf("plan of stage %s: storage %d (%s) has no place in the arena, from %d to %d", s.Name, i+1, st.Name, st.Place.From, st.Place.To)
 		}
 	}
 	for _, ports := range [][]Port{s.Inputs, s.Outputs} {

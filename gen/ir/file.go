@@ -95,18 +95,29 @@ func Decode(data []byte) (*Stage, error) {
 	decoder.DisallowUnknownFields()
 	s := new(Stage)
 	if err := decoder.Decode(s); err != nil {
+		var head struct { // another version has other fields, too
+			Format int
+			Name   string
+		}
+		if json.Unmarshal(data, &head) == nil && head.Format != FormatVersion {
+			return nil, otherFormat(head.Name, head.Format)
+		}
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, fmt.Errorf("plan of stage %s: more text after its end", s.Name)
 	}
 	if s.Format != FormatVersion {
-		return nil, fmt.Errorf("plan of stage %s has format %d, this version reads %d; run go generate again", s.Name, s.Format, FormatVersion)
+		return nil, otherFormat(s.Name, s.Format)
 	}
 	if err := s.checkReferences(); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+func otherFormat(name string, format int) error {
+	return fmt.Errorf("plan of stage %s has format %d, this version reads %d; run go generate again", name, format, FormatVersion)
 }
 
 // Digest is the SHA-256 of the encoded stage without its digest, in hex.

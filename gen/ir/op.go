@@ -65,6 +65,17 @@ type Kernel interface {
 	Operands(visit func(role string, ref *Ref, access Access))
 }
 
+// InPlace is a kernel that may write its result over one of its operands, if both
+// lie in memory alike: what computes an element of the result reads the operand in
+// that element alone, and does so before it writes there. (A thread may read further
+// elements whose values it does not use.)
+type InPlace interface {
+	Kernel
+	// Over gives the result and the operand, 0 and 0 when the kernel adds to
+	// what its result holds already.
+	Over() (result, operand Ref)
+}
+
 // kernels creates an empty kernel of each kind, for reading plans.
 var kernels = map[string]func() Kernel{}
 

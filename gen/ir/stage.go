@@ -7,7 +7,7 @@ import (
 
 // FormatVersion is the version of the plan format; generated packages and the
 // runtime must agree on it.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // Stage is one recordable part of a network: first as its author wrote it,
 // after the passes with everything decided that a back end needs.

@@ -31,6 +31,9 @@ const (
 	Counter    Element = "counter"    // int64
 )
 
+// ElementKinds lists the element kinds.
+var ElementKinds = []Element{Activation, Master, Index, Counter}
+
 // Tensor is a view of a storage. Shape is logical, as the author sees it:
 // a map is (N, C, H, W) whatever the layout in memory.
 type Tensor struct {
@@ -59,9 +62,9 @@ type Storage struct {
 	Elem  Element `json:"elem"`
 	Size  Dim     `json:"size"` // elements
 
-	// Slot is the arena slot that holds the storage (Space Arena only):
-	// storages whose lives do not overlap share one.
-	Slot int `json:"slot,omitempty"`
+	// Place is decided by the arena pass (Space Arena only): storages whose
+	// lives do not overlap may share memory.
+	Place Place `json:"place,omitzero"`
 }
 
 // Elements is the number of elements of a shape.

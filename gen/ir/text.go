@@ -64,7 +64,7 @@ func (s *Stage) operand(ref Ref) string {
 	storage := s.Storage(t.Storage)
 	text += fmt.Sprintf(" in %s", storage.Space)
 	if storage.Space == Arena {
-		text += fmt.Sprintf(" slot %d", storage.Slot)
+		text += fmt.Sprintf(" from %d to %d", storage.Place.From, storage.Place.To)
 	}
 	if storage.Name != t.Name {
 		text += fmt.Sprintf(" of %s at %s", storage.Name, t.Offset)

@@ -7,8 +7,9 @@ import (
 )
 
 // check proves the finished plan: only kernels are left, every view lies in
-// its storage, storages that share a slot are never alive together, nothing
-// is read before it was written, and names of launches are unique.
+// its storage, storages that share memory are never alive together, launches that
+// meet in memory are in order, nothing is read before it was written, and names of
+// launches are unique.
 func check(s *ir.Stage) error {
 	for _, ops := range programs(s) {
 		names := map[string]bool{}
@@ -24,40 +25,19 @@ func check(s *ir.Stage) error {
 			names[op.Name] = true
 		}
 	}
-	if err := checkSlots(s); err != nil {
+	r, shared := newRegions(s), sharing(s)
+	if err := checkPlaces(s, shared); err != nil {
 		return err
 	}
-	return checkReads(s)
-}
-
-// checkSlots proves that the arena plan keeps lives apart.
-func checkSlots(s *ir.Stage) error {
-	lives := lifetimes(s)
-	bySlot := map[int][]ir.StorageID{}
-	for i := range s.Storages {
-		id := ir.StorageID(i + 1)
-		if _, alive := lives[id]; alive {
-			bySlot[s.Storages[i].Slot] = append(bySlot[s.Storages[i].Slot], id)
-		}
+	if err := checkOrder(r, shared); err != nil {
+		return err
 	}
-	for slot, members := range bySlot {
-		for i, a := range members {
-			for _, b := range members[:i] {
-				if lives[a].first <= lives[b].last && lives[b].first <= lives[a].last {
-					return fmt.Errorf("%s and %s are alive together in slot %d", s.Storage(b).Name, s.Storage(a).Name, slot)
-				}
-				if s.Storage(a).Elem != s.Storage(b).Elem {
-					return fmt.Errorf("%s and %s share slot %d with different elements", s.Storage(b).Name, s.Storage(a).Name, slot)
-				}
-			}
-		}
-	}
-	return nil
+	return checkReads(r)
 }
 
 // checkReads runs each program over sets of written elements.
-func checkReads(s *ir.Stage) error {
-	r := newRegions(s)
+func checkReads(r *regions) error {
+	s := r.stage
 	for _, mode := range []ir.Mode{ir.Training, ir.Eval} {
 		w := &written{regions: r, done: map[ir.StorageID]bitset{}}
 		for _, op := range s.Forward {

@@ -14,14 +14,14 @@ const maxLanes, endLanes = 10, 2
 // another get different lanes, and every launch lists the launches of other
 // lanes that it must follow. Order in the list stays the order of issue.
 func lanes(s *ir.Stage) error {
-	r := newRegions(s)
+	r, shared := newRegions(s), sharing(s)
 	for _, mode := range []ir.Mode{ir.Training, ir.Eval} {
-		if err := assign(r, s.Forward, mode); err != nil {
+		if err := assign(r, shared, s.Forward, mode); err != nil {
 			return err
 		}
 	}
 	for i := range s.Backward {
-		if err := assign(r, s.Backward[i].Ops, ir.Training); err != nil {
+		if err := assign(r, shared, s.Backward[i].Ops, ir.Training); err != nil {
 			return err
 		}
 	}
@@ -31,8 +31,8 @@ func lanes(s *ir.Stage) error {
 // assign gives lanes to the operations of one mode. Operations that belong to
 // both modes get theirs with the training mode; the evaluation program keeps
 // them and orders its own operations around them.
-func assign(r *regions, ops []ir.Op, mode ir.Mode) error {
-	a, end := newAssigner(r), ends(r.stage, ops, mode)
+func assign(r *regions, shared map[ir.StorageID][]ir.StorageID, ops []ir.Op, mode ir.Mode) error {
+	a, end := newAssigner(r, shared), ends(r.stage, ops, mode)
 	for i := range ops {
 		op := &ops[i]
 		if op.Mode != ir.Always && op.Mode != mode {
@@ -108,8 +108,8 @@ type assigner struct {
 	nominal ir.Sizes
 }
 
-func newAssigner(r *regions) *assigner {
-	a := &assigner{uses: newUses(r), lane: map[int]int{}, known: map[int][]int{}, end: map[int]float64{}, nominal: Nominal(r.stage)}
+func newAssigner(r *regions, shared map[ir.StorageID][]ir.StorageID) *assigner {
+	a := &assigner{uses: newUses(r, shared), lane: map[int]int{}, known: map[int][]int{}, end: map[int]float64{}, nominal: Nominal(r.stage)}
 	for range maxLanes {
 		a.tail = append(a.tail, -1)
 		a.chain = append(a.chain, -1)

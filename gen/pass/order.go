@@ -9,8 +9,7 @@ type ancestry []bitset
 
 // newAncestry counts storages as memory of their own.
 func newAncestry(r *regions, ops []ir.Op) (ancestry, error) {
-	u := newUses(r)
-	u.apart = true
+	u := newUses(r, nil)
 	a := make(ancestry, len(ops))
 	for i := range ops {
 		before, err := u.add(i, &ops[i])
@@ -32,7 +31,7 @@ func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 == 1 }
 
 // farApart is how many launches lie between two that need no order for one more
 // wait between them to cost nothing: the earlier has long finished.
-const farApart = 64
+const farApart = 128
 
 // succession answers whether the uses of one storage follow those of another.
 type succession struct {
@@ -62,18 +61,31 @@ func newSuccession(s *ir.Stage) (*succession, error) {
 	return out, nil
 }
 
-// all tells whether, in every program, each launch that touches a storage
-// follows every launch that touches one of the others anyway, or comes so much
-// later that waiting for it costs nothing.
-func (s *succession) all(id ir.StorageID, others []ir.StorageID) bool {
+// follows tells whether, in every program, each launch that touches a storage
+// follows every launch that touches an earlier one anyway, or comes so much later
+// that waiting for it costs nothing. A launch in place touches both.
+func (s *succession) follows(later, earlier ir.StorageID) bool {
 	for p, used := range s.used {
-		for _, i := range used[id] {
-			for _, o := range others {
-				for _, before := range used[o] {
-					if !s.before[p][i].has(before) && i-before < farApart {
-						return false
-					}
+		for _, i := range used[later] {
+			for _, before := range used[earlier] {
+				if i != before && !s.before[p][i].has(before) && i-before < farApart {
+					return false
 				}
+			}
+		}
+	}
+	return true
+}
+
+// apart tells whether an item may have the memory of another after it.
+func (s *succession) apart(earlier, later item) bool {
+	if !earlier.life.before(later.life) {
+		return false
+	}
+	for _, e := range earlier.storages {
+		for _, l := range later.storages {
+			if !s.follows(l, e) {
+				return false
 			}
 		}
 	}

@@ -24,10 +24,16 @@ func mapIn(s *ir.Stage, space ir.Space) ir.Ref {
 	return s.AddTensor(ir.Tensor{Name: "map", Shape: shape, Elem: ir.Activation, Map: true, Storage: storage, Strides: ir.ChannelsLast(shape)})
 }
 
-// slots are those of the results of the forward operations.
-func slots(s *ir.Stage) (out []int) {
+// places are those of the results of the forward operations, counted in maps.
+func places(t *testing.T, s *ir.Stage) (out []int) {
+	t.Helper()
 	for i := range s.Forward {
-		out = append(out, s.StorageOf(s.Forward[i].Writes()[0]).Slot)
+		storage := s.StorageOf(s.Forward[i].Writes()[0])
+		size, err := storage.Size.Eval(Nominal(s))
+		require.NoError(t, err)
+		require.Equal(t, size, storage.Place.To-storage.Place.From)
+		require.Zero(t, storage.Place.From%size)
+		out = append(out, storage.Place.From/size)
 	}
 	return out
 }
@@ -37,7 +43,7 @@ func TestChainsShareMemory(t *testing.T) {
 	s := &ir.Stage{Multiple: ir.Multiple{Height: 1, Width: 1}}
 	chain(s, mapIn(s, ir.Input), 5)
 	require.NoError(t, arena(s))
-	require.Equal(t, []int{0, 1, 0, 1, 0}, slots(s))
+	require.Equal(t, []int{0, 1, 0, 1, 0}, places(t, s))
 }
 
 // Branches that need not wait for one another do not come to do so through
@@ -48,7 +54,7 @@ func TestBranchesShareNoMemory(t *testing.T) {
 	chain(s, x, 3)
 	chain(s, x, 3)
 	require.NoError(t, arena(s))
-	require.Equal(t, []int{0, 1, 0, 2, 3, 2}, slots(s))
+	require.Equal(t, []int{0, 1, 0, 2, 3, 2}, places(t, s))
 	require.NoError(t, lanes(s))
 	for i := range s.Forward {
 		require.Equal(t, i/3, s.Forward[i].Lane, "operation %d", i)
@@ -61,9 +67,11 @@ func TestFarBranchesShareMemory(t *testing.T) {
 	s := &ir.Stage{Multiple: ir.Multiple{Height: 1, Width: 1}}
 	x := mapIn(s, ir.Input)
 	chain(s, x, 2)
-	other := chain(s, x, farApart+1)
+	chain(s, x, farApart+1)
 	require.NoError(t, arena(s))
-	require.Less(t, s.StorageOf(other).Slot, 2)
+	at := places(t, s)
+	require.Less(t, at[len(at)-1], 2)
+	require.NotContains(t, at[2:2+farApart/2], at[0])
 }
 
 // A launch takes the lane on which it can start first: the second reader of a

@@ -1,24 +1,18 @@
 package pass
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 
 	"github.com/reprise-ml/reprise/gen/ir"
 )
 
-// uses remembers who touched which memory, to find the launches that a new
+// uses remembers who touched which storage, to find the launches that a new
 // launch conflicts with: one of the two writes what the other touches.
 type uses struct {
 	regions *regions
-	touched map[memory][]use
-	apart   bool // storages share no memory: slots have not been given yet
-}
-
-// memory is a piece of memory that can be shared: an arena slot or a storage.
-type memory struct {
-	slot    int // plus 1; 0 for a storage of its own
-	elem    ir.Element
-	storage ir.StorageID
+	touched map[ir.StorageID][]use
+	sharing map[ir.StorageID][]ir.StorageID // storages whose places meet, both ways
 }
 
 type use struct {
@@ -27,7 +21,10 @@ type use struct {
 	writes bool
 }
 
-func newUses(r *regions) *uses { return &uses{regions: r, touched: map[memory][]use{}} }
+// newUses counts storages as memory of their own, but for those that share some.
+func newUses(r *regions, sharing map[ir.StorageID][]ir.StorageID) *uses {
+	return &uses{regions: r, touched: map[ir.StorageID][]use{}, sharing: sharing}
+}
 
 // add records launch i and returns the earlier launches that it must follow,
 // sorted.
@@ -40,8 +37,8 @@ func (u *uses) add(i int, op *ir.Op) ([]int, error) {
 		}
 	})
 	for _, m := range mine {
-		where := u.memoryOf(m.tensor)
-		for _, before := range u.touched[where] {
+		id := u.regions.stage.Tensor(m.tensor).Storage
+		for _, before := range u.touched[id] {
 			if found[before.launch] || !m.writes && !before.writes {
 				continue
 			}
@@ -53,32 +50,29 @@ func (u *uses) add(i int, op *ir.Op) ([]int, error) {
 				found[before.launch] = true
 			}
 		}
+		for _, other := range u.sharing[id] {
+			for _, before := range u.touched[other] {
+				if m.writes || before.writes {
+					found[before.launch] = true
+				}
+			}
+		}
 	}
 	for _, m := range mine {
-		where := u.memoryOf(m.tensor)
-		u.touched[where] = append(u.touched[where], m)
+		id := u.regions.stage.Tensor(m.tensor).Storage
+		u.touched[id] = append(u.touched[id], m)
 	}
 	var out []int
 	for launch := range found {
 		out = append(out, launch)
 	}
-	sort.Ints(out)
+	slices.Sort(out)
 	return out, nil
 }
 
-func (u *uses) memoryOf(ref ir.Ref) memory {
-	id := u.regions.stage.Tensor(ref).Storage
-	storage := u.regions.stage.Storage(id)
-	if storage.Space == ir.Arena && !u.apart {
-		return memory{slot: storage.Slot + 1, elem: storage.Elem}
-	}
-	return memory{storage: id}
-}
-
-// meet tells whether two tensors in one memory share an element; different
-// storages in one slot always do.
+// meet tells whether two tensors of one storage share an element.
 func (u *uses) meet(a, b ir.Ref) (bool, error) {
-	if a == b || u.regions.stage.Tensor(a).Storage != u.regions.stage.Tensor(b).Storage {
+	if a == b {
 		return true, nil
 	}
 	one, err := u.regions.of(a)
@@ -90,4 +84,28 @@ func (u *uses) meet(a, b ir.Ref) (bool, error) {
 		return false, err
 	}
 	return one.meets(two) > 0, nil
+}
+
+// sharing finds the storages whose places in the arena meet.
+func sharing(s *ir.Stage) map[ir.StorageID][]ir.StorageID {
+	byKind := map[ir.Element][]ir.StorageID{}
+	for i, st := range s.Storages {
+		if st.Space == ir.Arena {
+			byKind[st.Elem] = append(byKind[st.Elem], ir.StorageID(i+1))
+		}
+	}
+	place := func(id ir.StorageID) ir.Place { return s.Storage(id).Place }
+	out := map[ir.StorageID][]ir.StorageID{}
+	for _, ids := range byKind {
+		slices.SortStableFunc(ids, func(a, b ir.StorageID) int { return cmp.Compare(place(a).From, place(b).From) })
+		for i, a := range ids {
+			for _, b := range ids[i+1:] {
+				if !place(a).Meets(place(b)) {
+					break // nor do those that begin later
+				}
+				out[a], out[b] = append(out[a], b), append(out[b], a)
+			}
+		}
+	}
+	return out
 }

@@ -32,7 +32,7 @@ func seeds(f *testing.F, pattern string) {
 // the same plan again.
 func FuzzDecodePlan(f *testing.F) {
 	seeds(f, "*_plan.json")
-	f.Add([]byte(`{"format":1,"name":"x"}`))
+	f.Add([]byte(`{"format":2,"name":"x"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var plan *ir.Stage
 		var err error

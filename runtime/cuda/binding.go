@@ -103,11 +103,12 @@ func (b *binding) allocate() error {
 	b.layout.arena()
 	w, c := s.generated.wrapper(), b.context
 	packed := b.layout.reserve(int64(w.packed) * int64(c.element))
-	scratch := make([]int64, w.lanes)
+	// Pixels are uploaded between programs, when no launch has scratch memory.
+	scratch, pixels := make([]int64, w.lanes), b.layout.bytes
 	for lane := range scratch {
-		scratch[lane] = b.layout.reserve(int64(C.reprise_scratch_bytes(w, C.int(lane), c.batch, c.height, c.width)))
+		scratch[lane] = b.layout.reserve(b.scratchBytes(lane))
 	}
-	pixels := b.layout.reserve(b.pixelBytes())
+	b.layout.bytes = max(b.layout.bytes, pixels+aligned(b.pixelBytes()))
 	if b.block, err = s.device.allocate(b.layout.bytes); err != nil {
 		return err
 	}
@@ -123,6 +124,12 @@ func (b *binding) allocate() error {
 		return err
 	}
 	return b.clearIntegers()
+}
+
+// scratchBytes is the scratch memory that a lane needs.
+func (b *binding) scratchBytes(lane int) int64 {
+	c := b.context
+	return int64(C.reprise_scratch_bytes(b.stage.generated.wrapper(), C.int(lane), c.batch, c.height, c.width))
 }
 
 // at is the address of an offset in the binding's memory.

@@ -128,11 +128,8 @@ func (b *binding) pieces() []piece {
 	w := b.stage.generated.wrapper()
 	all = append(all, piece{address: number(unsafe.Pointer(&c.packed)), bytes: int64(w.packed) * int64(c.element)})
 	scratch := unsafe.Slice(c.scratch, int(w.lanes))
-	end := uint64(b.block.address) + uint64(b.layout.bytes) - uint64(aligned(b.pixelBytes()))
-	for i := len(scratch) - 1; i >= 0; i-- {
-		p := piece{address: number(unsafe.Pointer(&scratch[i]))}
-		p.bytes, end = int64(end-*p.address), *p.address
-		all = append(all, p)
+	for lane := range scratch {
+		all = append(all, piece{address: number(unsafe.Pointer(&scratch[lane])), bytes: b.scratchBytes(lane)})
 	}
 	return slices.DeleteFunc(all, func(p piece) bool { return p.bytes == 0 })
 }

@@ -133,41 +133,11 @@ func (l *layout) place(wanted func(ir.Space) bool) {
 	}
 }
 
-// arena places the storages of Space Arena: those of one slot share a place,
-// which is as long as the longest of them. Integers have places of their own
-// slots, so that floats never see their bits.
+// arena places the storages of Space Arena, each element kind in a range of its
+// own, so that floats never see the bits of integers.
 func (l *layout) arena() {
-	type slot struct {
-		group  int
-		number int
-	}
-	of := func(st *ir.Storage) slot {
-		group := 0
-		switch st.Elem {
-		case ir.Index:
-			group = 1
-		case ir.Counter:
-			group = 2
-		}
-		return slot{group, st.Slot}
-	}
-	longest := map[slot]int64{}
-	for i := range l.plan.Storages {
-		if st := &l.plan.Storages[i]; st.Space == ir.Arena {
-			longest[of(st)] = max(longest[of(st)], l.sizes[i])
-		}
-	}
-	at := map[slot]int64{}
-	for i := range l.plan.Storages {
-		st := &l.plan.Storages[i]
-		if st.Space != ir.Arena {
-			continue
-		}
-		s := of(st)
-		if _, known := at[s]; !known {
-			at[s] = l.reserve(longest[s])
-		}
-		l.offsets[i] = at[s]
+	for _, elem := range ir.ElementKinds {
+		l.bytes = aligned(l.plan.Stack(elem, l.bytes, alignment, l.sizes, l.offsets))
 	}
 }
 

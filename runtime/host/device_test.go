@@ -26,14 +26,14 @@ func addTensor(s *ir.Stage, st ir.Storage, shape []ir.Dim) ir.Ref {
 func smallStage() *ir.Stage {
 	const c = 4
 	s := &ir.Stage{Format: ir.FormatVersion, Name: "small", Multiple: ir.Multiple{Height: 2, Width: 2}}
-	add := func(name string, space ir.Space, elem ir.Element, slot int, shape ...ir.Dim) ir.Ref {
-		return addTensor(s, ir.Storage{Name: name, Space: space, Elem: elem, Slot: slot}, shape)
+	add := func(name string, space ir.Space, elem ir.Element, place int, shape ...ir.Dim) ir.Ref {
+		return addTensor(s, ir.Storage{Name: name, Space: space, Elem: elem, Place: ir.Place{From: place, To: place + 1}}, shape)
 	}
 	k := ir.Const
 	weight := func(space ir.Space) ir.Ref { return add("weight", space, ir.Master, 0, k(c), k(3), k(3), k(3)) }
-	vector := func(name string, space ir.Space, slot int) ir.Ref { return add(name, space, ir.Master, slot, k(c)) }
-	activation := func(name string, space ir.Space, slot int) ir.Ref {
-		return add(name, space, ir.Activation, slot, ir.N, k(c), ir.H, ir.W)
+	vector := func(name string, space ir.Space, place int) ir.Ref { return add(name, space, ir.Master, place, k(c)) }
+	activation := func(name string, space ir.Space, place int) ir.Ref {
+		return add(name, space, ir.Activation, place, ir.N, k(c), ir.H, ir.W)
 	}
 	x := add("image", ir.Input, ir.Activation, 0, ir.N, k(3), ir.H, ir.W)
 	dX := add("image gradient", ir.InputGradient, ir.Activation, 0, ir.N, k(3), ir.H, ir.W)

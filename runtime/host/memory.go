@@ -3,14 +3,13 @@ package host
 import (
 	"fmt"
 	"math"
-	"sort"
 	"unsafe"
 
 	"github.com/reprise-ml/reprise/gen/ir"
 	"github.com/reprise-ml/reprise/runtime/device"
 )
 
-// arenaAlignment is the alignment of arena slots in bytes: a cache line.
+// arenaAlignment is the alignment of storages in the arena in bytes: a cache line.
 const arenaAlignment = 64
 
 // memory holds the storages of one owner, each in the slice of its Go type.
@@ -59,42 +58,21 @@ func poison[T device.Float](s []T) {
 	}
 }
 
-// arena places storages that take turns in slots of one slice.
-type arena[E element] struct {
-	sizes map[int]int // elements by slot
-}
-
-// reserve makes a slot at least size elements long.
-func (a *arena[E]) reserve(slot, size int) {
-	if a.sizes == nil {
-		a.sizes = make(map[int]int)
-	}
-	a.sizes[slot] = max(a.sizes[slot], size)
-}
-
-// build allocates the arena; offsets are the running sums over the slots in
-// ascending order, each rounded up to arenaAlignment.
-func (a *arena[E]) build(bytes *int64) (data []E, offsets map[int]int) {
-	slots := make([]int, 0, len(a.sizes))
-	for s := range a.sizes {
-		slots = append(slots, s)
-	}
-	sort.Ints(slots)
-	unit := int(arenaAlignment / sizeOf[E]())
-	offsets = make(map[int]int, len(slots))
-	total := 0
-	for _, s := range slots {
-		offsets[s] = total
-		total += (a.sizes[s] + unit - 1) / unit * unit
-	}
-	return newSlice[E](bytes, total), offsets
-}
-
-// arenas places every storage of Space Arena of a plan.
+// arenas places every storage of Space Arena of a plan, integers apart from floats.
 func (m *memory[T]) arenas(plan *ir.Stage, sizes []int) error {
-	var floats arena[T]
-	var indices arena[int32]
-	var counters arena[int64]
+	n := len(plan.Storages)
+	counts, offsets := make([]int64, n), make([]int64, n)
+	for i, size := range sizes {
+		counts[i] = int64(size)
+	}
+	stack := func(elem ir.Element, base, bytes int64) int64 {
+		return plan.Stack(elem, base, arenaAlignment/bytes, counts, offsets)
+	}
+	float := sizeOf[T]()
+	floats := newSlice[T](&m.bytes, int(stack(ir.Master, stack(ir.Activation, 0, float), float)))
+	indices := newSlice[int32](&m.bytes, int(stack(ir.Index, 0, sizeOf[int32]())))
+	counters := newSlice[int64](&m.bytes, int(stack(ir.Counter, 0, sizeOf[int64]())))
+	poison(floats)
 	for i := range plan.Storages {
 		st := &plan.Storages[i]
 		if st.Space != ir.Arena {
@@ -102,31 +80,13 @@ func (m *memory[T]) arenas(plan *ir.Stage, sizes []int) error {
 		}
 		switch st.Elem {
 		case ir.Activation, ir.Master:
-			floats.reserve(st.Slot, sizes[i])
+			m.floats[i] = floats[offsets[i]:][:sizes[i]]
 		case ir.Index:
-			indices.reserve(st.Slot, sizes[i])
+			m.indices[i] = indices[offsets[i]:][:sizes[i]]
 		case ir.Counter:
-			counters.reserve(st.Slot, sizes[i])
+			m.counters[i] = counters[offsets[i]:][:sizes[i]]
 		default:
 			return fmt.Errorf("storage %s: unknown element %q", st.Name, st.Elem)
-		}
-	}
-	floatData, floatAt := floats.build(&m.bytes)
-	poison(floatData)
-	indexData, indexAt := indices.build(&m.bytes)
-	counterData, counterAt := counters.build(&m.bytes)
-	for i := range plan.Storages {
-		st := &plan.Storages[i]
-		if st.Space != ir.Arena {
-			continue
-		}
-		switch st.Elem {
-		case ir.Index:
-			m.indices[i] = indexData[indexAt[st.Slot]:][:sizes[i]]
-		case ir.Counter:
-			m.counters[i] = counterData[counterAt[st.Slot]:][:sizes[i]]
-		default:
-			m.floats[i] = floatData[floatAt[st.Slot]:][:sizes[i]]
 		}
 	}
 	return nil

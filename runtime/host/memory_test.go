@@ -36,17 +36,18 @@ func TestFreshMemory(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// Slots are as long as their longest member, lie one after another, and start
-// at multiples of 64 bytes.
+// Storages whose places meet share memory, others do not, and all start at
+// multiples of 64 bytes.
 func TestArena(t *testing.T) {
 	s := &ir.Stage{Name: "arena"}
-	sizes := []int{3, 20, 17, 5, 9}
+	sizes := []int{3, 20, 17, 5, 9, 1}
 	for i, st := range []ir.Storage{
-		{Name: "a", Elem: ir.Activation, Slot: 2},
-		{Name: "b", Elem: ir.Master, Slot: 1},
-		{Name: "c", Elem: ir.Activation, Slot: 2},
-		{Name: "d", Elem: ir.Index, Slot: 2},
-		{Name: "e", Elem: ir.Counter, Slot: 9},
+		{Name: "a", Elem: ir.Activation, Place: ir.Place{From: 0, To: 3}},
+		{Name: "b", Elem: ir.Activation, Place: ir.Place{From: 3, To: 23}},
+		{Name: "c", Elem: ir.Activation, Place: ir.Place{From: 3, To: 20}},
+		{Name: "d", Elem: ir.Index, Place: ir.Place{From: 0, To: 5}},
+		{Name: "e", Elem: ir.Counter, Place: ir.Place{From: 0, To: 9}},
+		{Name: "f", Elem: ir.Master, Place: ir.Place{From: 0, To: 1}},
 	} {
 		st.Space, st.Size = ir.Arena, ir.Const(sizes[i])
 		s.AddStorage(st)
@@ -54,13 +55,14 @@ func TestArena(t *testing.T) {
 	m := newMemory[float32](s)
 	require.NoError(t, m.arenas(s, sizes))
 	at := func(i int) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(m.floats[i]))) }
-	require.Equal(t, at(0), at(2), "members of a slot take turns")
-	require.Equal(t, uintptr(32*4), at(0)-at(1), "20 floats take two lines of 64 bytes")
+	require.Equal(t, at(1), at(2), "places that meet")
+	require.Equal(t, uintptr(16*4), at(1)-at(0), "3 floats take a line of 64 bytes")
+	require.Equal(t, uintptr(32*4), at(5)-at(1), "20 floats take two, floats of another kind lie above")
 	for i, n := range []int{3, 20, 17} {
 		require.Len(t, m.floats[i], n)
 		require.True(t, math.IsNaN(float64(m.floats[i][n-1])))
 	}
 	require.Len(t, m.indices[3], 5)
 	require.Len(t, m.counters[4], 9)
-	require.Equal(t, int64((32+32)*4+16*4+16*8), m.bytes)
+	require.Equal(t, int64((16+32+1)*4+5*4+9*8), m.bytes)
 }
