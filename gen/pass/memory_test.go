@@ -127,8 +127,8 @@ func TestWhatGrowsMostLiesBelow(t *testing.T) {
 	require.Equal(t, []int{25, 5, 0}, p.best())
 }
 
-// The arena of the oriented network at 1024 px and batch 4 in 16 bits: what is alive at one
-// time needs 1010 MiB at least, if no launch worked in place.
+// The arena of the oriented network at 1024 px and batch 4 in 16 bits is little larger
+// than the storages that are alive at one time.
 func TestArenaIsNearWhatIsAlive(t *testing.T) {
 	defined, err := obb.Network.Build()
 	require.NoError(t, err)
@@ -152,6 +152,6 @@ func TestArenaIsNearWhatIsAlive(t *testing.T) {
 		most = max(most, bytes)
 	}
 	t.Logf("arena %.1f MiB, alive together %.1f MiB", float64(arenas[2].Bytes)/(1<<20), float64(most)/(1<<20))
-	require.Less(t, arenas[2].Bytes, 1020<<20)
-	require.Less(t, float64(arenas[2].Bytes), 1.06*float64(most))
+	require.Less(t, arenas[2].Bytes, 1005<<20)
+	require.Less(t, float64(arenas[2].Bytes), 1.05*float64(most))
 }

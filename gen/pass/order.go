@@ -31,7 +31,7 @@ func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 == 1 }
 
 // farApart is how many launches lie between two that need no order for one more
 // wait between them to cost nothing: the earlier has long finished.
-const farApart = 128
+const farApart = 64
 
 // succession answers whether the uses of one storage follow those of another.
 type succession struct {
