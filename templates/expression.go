@@ -20,6 +20,7 @@ type operator byte
 const (
 	leaf operator = iota
 	product
+	sum
 	quotient // rounded up
 	least
 	largest
@@ -33,6 +34,9 @@ func Number(v int) Expr { return Size(ir.Const(v)) }
 
 // Times is the product of its arguments.
 func Times(args ...Expr) Expr { return Expr{op: product, args: args} }
+
+// Sum is the sum of its arguments.
+func Sum(args ...Expr) Expr { return Expr{op: sum, args: args} }
 
 // Ceiling is a / b rounded up.
 func Ceiling(a, b Expr) Expr { return Expr{op: quotient, args: []Expr{a, b}} }
@@ -62,6 +66,8 @@ func (e Expr) Eval(z ir.Sizes) (int64, error) {
 		switch e.op {
 		case product:
 			result *= v
+		case sum:
+			result += v
 		case quotient:
 			if v == 0 {
 				return 0, fmt.Errorf("launch expression %s divides by zero at %s", e.C(), z)
@@ -90,6 +96,8 @@ func (e Expr) C() string {
 			}
 		}
 		return strings.Join(args, " * ")
+	case sum:
+		return "(" + strings.Join(args, " + ") + ")"
 	case quotient:
 		return "ceiling(" + strings.Join(args, ", ") + ")"
 	case least:

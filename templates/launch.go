@@ -177,6 +177,8 @@ func (b *builder) emit() error {
 		return b.matmul(k)
 	case *ir.Softmax:
 		return b.softmax(k)
+	case *ir.Attention:
+		return b.attention(k)
 	case *ir.Dropout:
 		return b.dropout(k)
 	}
@@ -206,6 +208,8 @@ func (b *builder) emitGradient() error {
 		return b.upsampleGradient(k)
 	case *ir.SoftmaxGradient:
 		return b.softmaxGradient(k)
+	case *ir.AttentionGradient:
+		return b.attentionGradient(k)
 	}
 	return fmt.Errorf("no kernel for this kind; it belongs to definitions, run the passes first")
 }

@@ -204,12 +204,69 @@ func (s *shelf) matrixKernels() {
 	s.forward(&ir.MatMul{A: v, B: scores, Y: y, TransposeB: true, Alpha: 1, Accumulate: true})
 	s.forward(&ir.SoftmaxGradient{DY: scores, Y: scores, DX: scores})
 	s.forward(&ir.SoftmaxGradient{DY: scores, Y: scores, DX: scores, Accumulate: true})
+	s.attentionKernels()
 	s.linearKernels()
 	x, weight := s.rows(ir.N, ir.Const(100)), s.master(10, 100)
 	logits := s.rows(ir.N, ir.Const(10))
 	s.forward(&ir.MatMul{A: x, B: weight, Bias: s.master(10), Y: logits, TransposeB: true, Alpha: 1})
 	s.forward(&ir.MatMul{A: logits, B: x, Y: s.master(10, 100), TransposeA: true, Alpha: 1})
 	s.forward(&ir.ChannelSum{DY: logits, DBias: s.master(10)})
+}
+
+// heads are matrices (N, 2, width, positions) whose positions are the pixels of a
+// channels-last map.
+func (s *shelf) heads(width int, positions ir.Dim) ir.Ref {
+	return s.tensor(ir.Activation, func(shape []ir.Dim) []ir.Dim {
+		pixel := shape[1].Mul(shape[2])
+		return []ir.Dim{pixel.Mul(positions), shape[2], ir.Const(1), pixel}
+	}, false, ir.N, ir.Const(2), ir.Const(width), positions)
+}
+
+// attentionKernels are attention over heads as in the tasks, of widths that fill
+// tiles, that do not, and of the most that kernels serve; and over rows, with fewer
+// keys than queries and keys of which each element lies by itself.
+func (s *shelf) attentionKernels() {
+	pixels := func(down int) ir.Dim { return side(1, down)[2].Mul(side(1, down)[3]) }
+	for _, c := range []struct {
+		key, value, down int
+		sets             []int
+	}{{32, 64, 4, []int{3, 7}}, {4, 10, 8, []int{1, 2, 3, 4, 5, 6, 7}}, {64, 128, 8, []int{7}}} {
+		n := pixels(c.down)
+		heads := func(width int) ir.Ref { return s.heads(width, n) }
+		k := ir.Attention{
+			Q: heads(c.key), K: heads(c.key), V: heads(c.value), Y: heads(c.value), LogSum: s.tensor(ir.Master, ir.RowMajor, false, ir.N, ir.Const(2), n),
+			Alpha: 0.25, TransposeQ: true, TransposeK: true, TransposeV: true, TransposeY: true,
+		}
+		s.attention(k, c.sets, heads(c.value), heads(c.key), heads(c.key), heads(c.value))
+	}
+	queries, keys, width := pixels(4), pixels(8), ir.Const(40)
+	k := ir.Attention{
+		Q: s.rows(ir.N, queries, ir.Const(24)), K: s.rows(ir.N, ir.Const(24), keys), V: s.rows(ir.N, keys, width), Y: s.rows(ir.N, queries, width),
+		LogSum: s.tensor(ir.Master, ir.RowMajor, false, ir.N, queries), Alpha: 0.125, TransposeK: true,
+	}
+	s.attention(k, []int{7}, s.rows(ir.N, queries, width), s.rows(ir.N, queries, ir.Const(24)), s.rows(ir.N, ir.Const(24), keys), s.rows(ir.N, keys, width))
+}
+
+// attention adds a kernel, and its gradients in sets: 1 is that of Q, 2 of K, 4 of V.
+func (s *shelf) attention(k ir.Attention, sets []int, dy, dq, dk, dv ir.Ref) {
+	s.forward(&k)
+	for _, set := range sets {
+		g := &ir.AttentionGradient{
+			Q: k.Q, K: k.K, V: k.V, Y: k.Y, LogSum: k.LogSum, DY: dy, Alpha: k.Alpha,
+			TransposeQ: k.TransposeQ, TransposeK: k.TransposeK, TransposeV: k.TransposeV, TransposeY: k.TransposeY,
+			AccumulateQ: set == 1, AccumulateK: set > 3, AccumulateV: set > 5,
+		}
+		if set&1 != 0 {
+			g.DQ = dq
+		}
+		if set&2 != 0 {
+			g.DK = dk
+		}
+		if set&4 != 0 {
+			g.DV = dv
+		}
+		s.forward(g)
+	}
 }
 
 func (s *shelf) linearKernels() {

@@ -126,7 +126,7 @@ func reduced(stage *ir.Stage, op *ir.Op) ir.Ref {
 // scratch memory of its lane.
 func usesScratch(op *ir.Op) bool {
 	switch op.Do.(type) {
-	case *ir.BatchStatistics, *ir.NormalizeReduce, *ir.Conv2d, *ir.Conv2dInputGradient:
+	case *ir.BatchStatistics, *ir.NormalizeReduce, *ir.Conv2d, *ir.Conv2dInputGradient, *ir.AttentionGradient:
 		return true
 	}
 	return false

@@ -70,6 +70,10 @@ func TestSumsThatCannotBeTaken(t *testing.T) {
 		"scratch": func(s *shelf, _ ir.Ref) ir.Kernel {
 			return &ir.NormalizeReduce{DY: s.fmap(16, 4), X: s.fmap(16, 4), Mean: s.master(16), Rstd: s.master(16), Scale: s.master(16), Shift: s.master(16), DScale: s.master(16), DShift: s.master(16), Activation: ir.SiLU}
 		},
+		"scratch of attention": func(s *shelf, _ ir.Ref) ir.Kernel {
+			rows := func() ir.Ref { return s.rows(ir.N, ir.Const(9), ir.Const(8)) }
+			return &ir.AttentionGradient{Q: rows(), K: rows(), V: rows(), Y: rows(), LogSum: s.tensor(ir.Master, ir.RowMajor, false, ir.N, ir.Const(9)), DY: rows(), DV: rows(), Alpha: 1}
+		},
 		"change": func(s *shelf, y ir.Ref) ir.Kernel { return &ir.Copy{X: s.fmap(16, 4), Y: y, Accumulate: true} },
 	} {
 		t.Run(name, func(t *testing.T) {

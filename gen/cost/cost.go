@@ -75,6 +75,11 @@ func work(plan *ir.Stage, kernel ir.Kernel) ir.Dim {
 			inner = shape[len(shape)-2]
 		}
 		return ir.Elements(plan.Tensor(k.Y).Shape).Mul(inner)
+	case *ir.Attention:
+		scores, mixed := k.Products(plan)
+		return scores.Add(mixed)
+	case *ir.AttentionGradient:
+		return k.Products(plan)
 	}
 	return ir.Dim{}
 }

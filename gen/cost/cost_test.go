@@ -50,6 +50,28 @@ func TestCountsByHand(t *testing.T) {
 	require.ErrorContains(t, err, "multiple")
 }
 
+// Attention of two heads over 12 places counts its products, and its gradients those
+// of the scores and of their gradient as well.
+func TestAttentionCounts(t *testing.T) {
+	const key, value, places, heads = 3, 5, 12, 2
+	defined, err := stage.Define("network", func(b *stage.Builder) {
+		image := stage.Shape{stage.Batch, heads * (key + value), stage.Height, stage.Width}
+		x, y := b.Input("x", image, stage.Differentiable()), b.Input("y", stage.Shape{stage.Batch, heads * key, stage.Height, stage.Width})
+		parts := b.Split(b.Heads(x, heads), key, value)
+		scores := b.MatMul(parts[0], b.Heads(y, heads), stage.Product{TransposeA: true})
+		b.Output("z", b.MatMul(parts[1], b.Softmax(scores), stage.Product{TransposeB: true}))
+	}).Build()
+	require.NoError(t, err)
+	plan, err := pass.Run(defined, nil)
+	require.NoError(t, err)
+	programs, err := cost.Programs(plan, ir.Sizes{Batch: 2, Height: 3, Width: 4})
+	require.NoError(t, err)
+	const pairs = 2 * heads * places * places
+	require.Equal(t, pairs*(key+value), programs[0].MACs)
+	require.Equal(t, pairs*(key+value)+pairs*(key+value), programs[2].MACs, "scores, their gradient, and the gradients of queries and values")
+	require.Equal(t, []int{1, 1, 1}, []int{programs[0].Launches, programs[1].Launches, programs[2].Launches})
+}
+
 // Storages whose places meet need the largest of them, others lie above.
 func TestArenasByHand(t *testing.T) {
 	plan := &ir.Stage{

@@ -97,6 +97,9 @@ func opWork(s *ir.Stage, op *ir.Op, sizes ir.Sizes) (Work, error) {
 		w.Convolution, err = size(k.Y, perOutput)
 	case *ir.MatMul:
 		w.Product, err = productWork(s, k, sizes)
+	case *ir.Attention:
+		scores, mixed := k.Products(s)
+		w.Product, err = scores.Add(mixed).Eval(sizes)
 	case *ir.BatchNorm:
 		w.Normalized, err = size(k.Y, 1)
 	case *ir.Normalize:

@@ -32,6 +32,7 @@ func small(t *testing.T) *ir.Stage {
 		b.Output("o2m_y", yolo26.CB(b.Scope("many"), x, stage.Conv{Out: 5}))
 		b.Output("o2o_y", y)
 		b.Output("product", p)
+		b.Output("attended", b.MatMul(b.Softmax(b.MatMul(m, m, stage.Product{TransposeA: true})), m, stage.Product{TransposeB: true}))
 		b.Output("auxiliary", b.Scope("auxiliary").Conv2d(x, stage.Conv{Out: 1}), stage.TrainingOnly())
 	}).Build()
 	require.NoError(t, err)
@@ -44,7 +45,7 @@ func TestWorkByHand(t *testing.T) {
 	sizes := ir.Sizes{Batch: 2, Height: 4, Width: 6}
 	want := inspect.Work{
 		Convolution: 2 * 6 * (4*27 + 2*4 + 5*4 + 1*4),
-		Product:     2 * 2 * 6 * 6 * 2,
+		Product:     2*2*6*6*2 + 2*2*6*6*(2+2),
 		Normalized:  2 * 6 * (4 + 5),
 		Upsampled:   2 * 2 * 24,
 	}
@@ -66,7 +67,7 @@ func TestWorkByHand(t *testing.T) {
 		for i := range deployed.Forward {
 			require.NotEqual(t, ir.Training, deployed.Forward[i].Mode, name)
 		}
-		require.Len(t, one.Outputs, 4, "the stage itself is left as it was")
+		require.Len(t, one.Outputs, 5, "the stage itself is left as it was")
 	}
 	require.InDelta(t, 2e-9*float64(want.Convolution+want.Product+2*want.Normalized+want.Upsampled), want.GFLOPs(), 1e-18)
 	require.Equal(t, want.Convolution+want.Product, want.MACs())
@@ -84,7 +85,7 @@ func TestLayers(t *testing.T) {
 	for _, l := range layers {
 		names = append(names, l.Name+": "+l.Kind)
 	}
-	require.Equal(t, []string{"stem: conv+BN+SiLU", "one: conv+bias", "upsample: upsample", "matmul: matmul", "many: conv+BN", "auxiliary: conv"}, names)
+	require.Equal(t, []string{"stem: conv+BN+SiLU", "one: conv+bias", "upsample: upsample", "matmul: matmul", "many: conv+BN", "matmul.2: matmul", "softmax: softmax", "matmul.3: matmul", "auxiliary: conv"}, names)
 	require.Equal(t, [][]int{{2, 3, 4, 6}}, layers[0].In)
 	require.Equal(t, []int{2, 4, 2, 3}, layers[0].Out)
 	require.Equal(t, 4*27+8, layers[0].Parameters)

@@ -11,7 +11,8 @@ import (
 // the way. The host adds them in float64, a device in FP32. A mean is counted from
 // one of the values, so it is rounded like numbers of the size of their deviation,
 // however near to zero it is itself; a sum is rounded like its partial sums, which
-// are of the size of the root of the sum of squares where signs are mixed.
+// are of the size of the root of the sum of squares where signs are mixed. The same
+// is done for attention, whose terms are rounded (see attention.go).
 func terms(op *ir.Op, tensor func(ir.Ref) device.Tensor) (map[ir.Ref][]float64, error) {
 	switch k := op.Do.(type) {
 	case *ir.BatchStatistics:
@@ -31,6 +32,10 @@ func terms(op *ir.Op, tensor func(ir.Ref) device.Tensor) (map[ir.Ref][]float64, 
 	case *ir.NormalizeReduce:
 		size, err := rootOfSquares(tensor(k.DY))
 		return map[ir.Ref][]float64{k.DShift: size, k.DScale: size}, err
+	case *ir.Attention:
+		return attentionTerms(k, tensor)
+	case *ir.AttentionGradient:
+		return attentionGradientTerms(k, tensor)
 	}
 	return nil, nil
 }

@@ -40,6 +40,8 @@ func (b *binder[T]) kernel(k ir.Kernel) launch {
 		return b.normalizeMatrices(k)
 	case *ir.Softmax:
 		return b.softmax(k)
+	case *ir.Attention:
+		return b.attention(k)
 	case *ir.Dropout:
 		return b.dropout(k)
 	}
@@ -69,6 +71,8 @@ func (b *binder[T]) gradientKernel(k ir.Kernel) launch {
 		return b.upsampleGradient(k)
 	case *ir.SoftmaxGradient:
 		return b.softmaxGradient(k)
+	case *ir.AttentionGradient:
+		return b.attentionGradient(k)
 	}
 	b.fail("no back end runs this kind of operation; generate the package again")
 	return nil

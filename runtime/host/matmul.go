@@ -130,16 +130,16 @@ func (p *products[T]) symmetricBlock(batch, i, j, worker int) {
 	dataB, transB, ldb := operandOf(b.block(0, j, p.inner, columns), scratch[rows*p.inner:])
 	tile := scratch[(rows+columns)*p.inner:]
 	gemm(transA, transB, rows, columns, p.inner, p.alpha, dataA, lda, dataB, ldb, 0, tile, columns)
-	p.put(y.block(i, j, rows, columns), tile, columns)
-	p.put(y.transposed().block(i, j, rows, columns), tile, columns)
+	putTile(y.block(i, j, rows, columns), tile, columns, p.accumulate)
+	putTile(y.transposed().block(i, j, rows, columns), tile, columns, p.accumulate)
 }
 
-// put writes a tile to a block of Y, or adds it.
-func (p *products[T]) put(y matrix[T], tile []T, ld int) {
+// putTile writes a tile to a block of a result, or adds it.
+func putTile[E device.Float](y matrix[E], tile []E, ld int, accumulate bool) {
 	for r := range y.rows {
 		for c := range y.columns {
 			out := &y.data[r*y.rowStride+c*y.columnStride]
-			if p.accumulate {
+			if accumulate {
 				*out += tile[r*ld+c]
 			} else {
 				*out = tile[r*ld+c]
@@ -229,4 +229,20 @@ func operandOf[E device.Float](m matrix[E], scratch []E) (data []E, trans blas.T
 		}
 	}
 	return scratch, blas.NoTrans, m.columns
+}
+
+// rowMajor sees the start of a slice as a matrix.
+func rowMajor[E device.Float](data []E, rows, columns int) matrix[E] {
+	return matrix[E]{data, rows, columns, columns, 1}
+}
+
+// multiply sets out, row by row, to alpha times a b; a has at most gemmBlock rows.
+// spare has room for a and for productWidth columns of b.
+func multiply[E device.Float](alpha E, a, b matrix[E], out, spare []E) {
+	dataA, transA, lda := operandOf(a, spare)
+	for j := 0; j < b.columns; j += productWidth {
+		part := b.block(0, j, b.rows, min(productWidth, b.columns-j))
+		dataB, transB, ldb := operandOf(part, spare[a.rows*a.columns:])
+		gemm(transA, transB, a.rows, part.columns, b.rows, alpha, dataA, lda, dataB, ldb, 0, out[j:], b.columns)
+	}
 }

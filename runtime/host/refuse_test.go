@@ -49,7 +49,7 @@ func TestEveryKindIsKnown(t *testing.T) {
 		&ir.Copy{}, &ir.Fill{}, &ir.MaxPool{}, &ir.AveragePool{}, &ir.Upsample{}, &ir.MatMul{}, &ir.Softmax{}, &ir.Dropout{},
 		&ir.LinearCombination{}, &ir.NormalizeMatrices{},
 		&ir.Conv2dInputGradient{}, &ir.Conv2dWeightGradient{}, &ir.ChannelSum{}, &ir.NormalizeReduce{}, &ir.NormalizeGradient{}, &ir.ActivateGradient{},
-		&ir.MaxPoolGradient{}, &ir.AveragePoolGradient{}, &ir.UpsampleGradient{}, &ir.SoftmaxGradient{},
+		&ir.MaxPoolGradient{}, &ir.AveragePoolGradient{}, &ir.UpsampleGradient{}, &ir.SoftmaxGradient{}, &ir.Attention{}, &ir.AttentionGradient{},
 		&ir.BatchNorm{}, &ir.Concat{}, &ir.Slice{}, &ir.Reshape{},
 	} {
 		kinds[k.Kind()] = k

@@ -15,28 +15,36 @@ func (b *binder[T]) softmax(k *ir.Softmax) launch {
 }
 
 // softmaxRow subtracts the largest element first, so that no exponential
-// overflows, and sums in float64.
-func softmaxRow[E device.Float](dst, src []E) {
+// overflows, and sums in float64. It returns the logarithm of the sum of the
+// exponentials.
+func softmaxRow[E device.Float](dst, src []E) (logSum float64) {
 	largest := src[0]
 	for _, v := range src {
 		largest = max(largest, v)
 	}
+	exponentials(dst, src, largest)
 	sum := 0.0
-	switch d := any(dst).(type) {
-	case []float32:
-		for i, v := range any(src).([]float32) {
-			d[i] = exp32(v - float32(largest))
-			sum += float64(d[i])
-		}
-	case []float64:
-		for i, v := range any(src).([]float64) {
-			d[i] = math.Exp(v - float64(largest))
-			sum += d[i]
-		}
+	for _, v := range dst {
+		sum += float64(v)
 	}
 	share := E(1 / sum)
 	for i := range dst {
 		dst[i] *= share
+	}
+	return float64(largest) + math.Log(sum)
+}
+
+// exponentials sets dst to e^(src - from).
+func exponentials[E device.Float](dst, src []E, from E) {
+	switch d := any(dst).(type) {
+	case []float32:
+		for i, v := range any(src).([]float32) {
+			d[i] = exp32(v - float32(from))
+		}
+	case []float64:
+		for i, v := range any(src).([]float64) {
+			d[i] = math.Exp(v - float64(from))
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/reprise-ml/reprise/gen/ir"
 )
@@ -70,6 +71,15 @@ func (v view[E]) rowMajor() bool {
 		step *= v.shape[i]
 	}
 	return true
+}
+
+// transposed swaps the last two dimensions.
+func (v view[E]) transposed() view[E] {
+	t := view[E]{data: v.data, shape: slices.Clone(v.shape), strides: slices.Clone(v.strides)}
+	last := len(v.shape) - 1
+	t.shape[last], t.shape[last-1] = t.shape[last-1], t.shape[last]
+	t.strides[last], t.strides[last-1] = t.strides[last-1], t.strides[last]
+	return t
 }
 
 func (v view[E]) elements() int {

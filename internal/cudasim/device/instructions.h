@@ -67,6 +67,7 @@ inline float reciprocal(float x) { return 1.0f / x; }
 inline float flushed(float x) { return __builtin_fabsf(x) < 0x1p-126f ? __builtin_copysignf(0, x) : x; }
 inline float flushed_power_of_two(float x) { return flushed(power_of_two(flushed(x))); }
 inline float flushed_reciprocal(float x) { return flushed(reciprocal(flushed(x))); }
+inline float approximate_logarithm_of_two(float x) { return __builtin_log2f(x); }
 inline float divide(float a, float b) { return a / b; }
 inline float larger(float a, float b) { return a != a || b != b ? __builtin_nanf("") : (a > b ? a : b); }
 inline uint32_t multiply_high(uint32_t a, uint32_t b) { return uint32_t((uint64_t(a) * b) >> 32); }
