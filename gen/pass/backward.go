@@ -135,21 +135,51 @@ func (b *backward) emit(op *ir.Op, role string, x ir.Ref, kernel func(dx ir.Ref,
 	if !b.wanted(x) {
 		return nil
 	}
-	dx := b.gradient(x)
-	region, err := b.regions.of(dx)
+	dx, accumulate, err := b.arrive(op, x)
 	if err != nil {
 		return err
 	}
-	accumulate := false
+	b.append(op, role, kernel(dx, accumulate))
+	return nil
+}
+
+// arrive gives the gradient of x for an operation that is appended next to write,
+// or to add to if it has a value already, which is completed with zeros.
+func (b *backward) arrive(op *ir.Op, x ir.Ref) (dx ir.Ref, accumulate bool, err error) {
+	dx = b.gradient(x)
+	region, err := b.regions.of(dx)
+	if err != nil {
+		return 0, false, err
+	}
 	if filled := b.filled[b.stage.Tensor(dx).Storage]; filled != nil && filled.meets(region) > 0 {
 		accumulate = true
 		if err := b.complete(op, x, region); err != nil {
-			return err
+			return 0, false, err
 		}
 	}
-	b.append(op, role, kernel(dx, accumulate))
 	b.fill(dx, region)
-	return nil
+	return dx, accumulate, nil
+}
+
+// meet tells whether a gradient has elements in common with one of others.
+func (b *backward) meet(d ir.Ref, others []ir.Ref) (bool, error) {
+	region, err := b.regions.of(d)
+	if err != nil {
+		return false, err
+	}
+	for _, o := range others {
+		if b.stage.Tensor(o).Storage != b.stage.Tensor(d).Storage {
+			continue
+		}
+		other, err := b.regions.of(o)
+		if err != nil {
+			return false, err
+		}
+		if region.meets(other) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func (b *backward) fill(d ir.Ref, region bitset) {

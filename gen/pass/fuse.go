@@ -72,13 +72,13 @@ func (f *fuser) norm(at int, norm *ir.BatchNorm) {
 // tail takes an activation and then a residual addition into the kernel, as
 // far as each is the only reader, and tells where the kernel now belongs.
 func (f *fuser) tail(at int, k *ir.Normalize) (int, *ir.Normalize) {
-	if i, ok := f.only(k.Y); ok {
+	if i, ok := only(f.readers, k.Y); ok {
 		if act, is := f.stage.Forward[i].Do.(*ir.Activate); is {
 			f.gone[i] = true
 			k.Activation, k.Slope, k.Y, at = act.Activation, act.Slope, act.Y, i
 		}
 	}
-	if i, ok := f.only(k.Y); ok && !f.gone[i] {
+	if i, ok := only(f.readers, k.Y); ok && !f.gone[i] {
 		if add, is := f.stage.Forward[i].Do.(*ir.Add); is && add.A != add.B {
 			f.gone[i] = true
 			k.Residual = add.A
@@ -92,8 +92,8 @@ func (f *fuser) tail(at int, k *ir.Normalize) (int, *ir.Normalize) {
 }
 
 // only finds the single reader of a tensor.
-func (f *fuser) only(ref ir.Ref) (int, bool) {
-	uses := f.readers[ref]
+func only(readers map[ir.Ref][]int, ref ir.Ref) (int, bool) {
+	uses := readers[ref]
 	if len(uses) != 1 || uses[0] < 0 {
 		return 0, false
 	}

@@ -23,6 +23,7 @@ type step struct {
 var steps = []step{
 	{"verify", verify},
 	{"fuse", fuse},
+	{"attention", attention},
 	{"layout", layout},
 	{"differentiate", differentiate},
 	{"reductions", reductions},

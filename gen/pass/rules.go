@@ -24,6 +24,8 @@ func (b *backward) reverse(op *ir.Op) error {
 		return b.normalize(op, k, dy)
 	case *ir.MatMul:
 		return b.matmul(op, k, dy)
+	case *ir.Attention:
+		return b.attention(op, k, dy)
 	case *ir.Activate:
 		return b.emit(op, "gradient", k.X, func(dx ir.Ref, acc bool) ir.Kernel {
 			return &ir.ActivateGradient{DY: dy, X: k.X, DX: dx, Activation: k.Activation, Slope: k.Slope, Accumulate: acc}
@@ -195,4 +197,46 @@ func (b *backward) matmul(op *ir.Op, k *ir.MatMul, dy ir.Ref) error {
 		return err
 	}
 	return b.bias(op, k.Bias, dy)
+}
+
+// attention appends the gradients of queries, keys and values: all in one launch,
+// but each in one of its own if they meet, as where keys are the queries.
+func (b *backward) attention(op *ir.Op, k *ir.Attention, dy ir.Ref) error {
+	empty := func() *ir.AttentionGradient {
+		return &ir.AttentionGradient{
+			Q: k.Q, K: k.K, V: k.V, Y: k.Y, LogSum: k.LogSum, DY: dy, Alpha: k.Alpha,
+			TransposeQ: k.TransposeQ, TransposeK: k.TransposeK, TransposeV: k.TransposeV, TransposeY: k.TransposeY,
+		}
+	}
+	kernel, written := empty(), []ir.Ref(nil)
+	for i, x := range []ir.Ref{k.Q, k.K, k.V} {
+		if !b.wanted(x) {
+			continue
+		}
+		meets, err := b.meet(b.gradient(x), written)
+		if err != nil {
+			return err
+		}
+		if meets {
+			b.append(op, "gradient", kernel)
+			kernel, written = empty(), nil
+		}
+		dx, accumulate, err := b.arrive(op, x)
+		if err != nil {
+			return err
+		}
+		written = append(written, dx)
+		switch i {
+		case 0:
+			kernel.DQ, kernel.AccumulateQ = dx, accumulate
+		case 1:
+			kernel.DK, kernel.AccumulateK = dx, accumulate
+		case 2:
+			kernel.DV, kernel.AccumulateV = dx, accumulate
+		}
+	}
+	if written != nil {
+		b.append(op, "gradient", kernel)
+	}
+	return nil
 }

@@ -95,11 +95,18 @@ func operation(b *stage.Builder, c *choices, maps []stage.Tensor) []stage.Tensor
 	}
 }
 
-// attention mixes all places of a map.
+// attention mixes all places of a map, and gives one of as many channels as values
+// have. Of three channels and more, the first is the query, the second the key and the
+// others are values; else all are each.
 func attention(b *stage.Builder, x stage.Tensor) stage.Tensor {
 	heads := b.Heads(x, 1)
-	scores := b.Softmax(b.MatMul(heads, heads, stage.Product{TransposeA: true, Alpha: 0.5}))
-	return b.Map(b.MatMul(heads, scores, stage.Product{TransposeB: true}), x)
+	query, key, value := heads, heads, heads
+	if n := x.Channels(); n > 2 {
+		parts := b.Split(heads, 1, 1, n-2)
+		query, key, value = parts[0], parts[1], parts[2]
+	}
+	scores := b.Softmax(b.MatMul(query, key, stage.Product{TransposeA: true, Alpha: 0.5}))
+	return b.Map(b.MatMul(value, scores, stage.Product{TransposeB: true}), x)
 }
 
 // same tells where two lists of values differ in their bits.
