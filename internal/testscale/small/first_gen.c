@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -312,7 +321,7 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_small_f1b8fa52_first_stage = {
     .format = reprise_context_format,
-    .plan = "45e6bb25231dd78e3409870724bfa3e4fab039e1d1a1516e3cdb4728678b0743",
+    .plan = "4fb0e3f696787ff824b8936eea75744996305c79f47f82af7fa019172a29322a",
     .storages = 4,
     .kernels = kernel_end,
     .lanes = 1,

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FirstDigest is the SHA-256 of the plan of stage first.
-const FirstDigest = "45e6bb25231dd78e3409870724bfa3e4fab039e1d1a1516e3cdb4728678b0743"
+const FirstDigest = "4fb0e3f696787ff824b8936eea75744996305c79f47f82af7fa019172a29322a"
 
 // FirstKernels is the SHA-256 of the CUDA and C text of stage first, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FirstKernels = "10e0d4439d8626b0f1fa523ca5b8ee40e675a8d4bdf7e827c36b5eb62196d7da"
+const FirstKernels = "0155e8d1532cac63222481af20db0e6b22d649ea22c07f5f7ce5075c0544a5a5"
 
 //go:embed first_plan.json
 var planFirst []byte

@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -200,30 +209,29 @@ enum {
   k_max_pool_gradient_21_1_5_1_2_y_e_e = 45,
   k_upsample_32_1_e_e = 46,
   k_upsample_gradient_32_1_n_e_e = 47,
-  k_channel_sum_finish_n = 48,
-  k_channel_sum_partial_1_3_1_4_e = 49,
-  k_channel_sum_partial_1_5_1_8_e = 50,
-  k_softmax_e_e = 51,
-  k_softmax_gradient_n_e_e_e = 52,
-  k_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n = 53,
-  k_normalize_reduce_finish = 54,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 55,
-  k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e = 56,
-  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 57,
-  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 58,
-  k_running_statistics_0x3a83126fu = 59,
-  k_convolution_strided_gradient_e_shape_21_32_3_2_1_128_32_9_35280_n_e_no_sums = 60,
-  k_weight_gradient_partial_e_shape_12_3_1_1_1_64_16_1_n_y_n = 61,
-  k_weight_gradient_partial_e_shape_8_5_1_1_1_64_16_1_n_y_n = 62,
-  k_weight_gradient_flat_e_shape_21_16_1_1_1_16_32 = 63,
-  k_weight_gradient_halo_e_shape_16_21_3_2_1_32_16 = 64,
-  k_weight_gradient_halo_e_shape_21_32_3_2_1_32_32 = 65,
-  k_weight_gradient_halo_e_shape_69_12_3_1_1_16_32 = 66,
-  k_weight_gradient_halo_e_shape_69_8_3_1_1_16_32 = 67,
-  k_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32 = 68,
-  k_weight_gradient_reduce = 69,
-  k_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_no_sums = 70,
-  k_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_statistics_sums = 71,
+  k_channel_sum_partial_1_3_1_4_e = 48,
+  k_channel_sum_partial_1_5_1_8_e = 49,
+  k_softmax_e_e = 50,
+  k_softmax_gradient_n_e_e_e = 51,
+  k_batch_statistics_finish_0x3a83126fu_0x3cf5c28fu_n = 52,
+  k_normalize_reduce_finish = 53,
+  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 54,
+  k_normalize_reduce_partial_silu_0x00000000u_1_21_1_32_e_e = 55,
+  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 56,
+  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 57,
+  k_running_statistics_0x3a83126fu = 58,
+  k_convolution_strided_gradient_e_shape_21_32_3_2_1_128_32_9_35280_n_e_no_sums = 59,
+  k_weight_gradient_flat_e_shape_12_3_1_1_1_16_16_128_64_4_24576_n = 60,
+  k_weight_gradient_flat_e_shape_21_16_1_1_1_16_32_128_64_4_32768_y = 61,
+  k_weight_gradient_flat_e_shape_8_5_1_1_1_16_16_128_64_4_24576_n = 62,
+  k_weight_gradient_halo_e_shape_16_21_3_2_1_32_16_128_2_4_41920 = 63,
+  k_weight_gradient_halo_e_shape_21_32_3_2_1_32_32_256_4_3_86640 = 64,
+  k_weight_gradient_halo_e_shape_69_12_3_1_1_16_32_128_4_4_46848 = 65,
+  k_weight_gradient_halo_e_shape_69_8_3_1_1_16_32_128_4_4_46848 = 66,
+  k_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32 = 67,
+  k_weight_gradient_reduce = 68,
+  k_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_no_sums = 69,
+  k_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_statistics_sums = 70,
   kernel_end
 };
 
@@ -276,7 +284,6 @@ static const char *const kernel_names[] = {
     "reprise_small_e8421707_network_max_pool_gradient_21_1_5_1_2_y_e_e",
     "reprise_small_e8421707_network_upsample_32_1_e_e",
     "reprise_small_e8421707_network_upsample_gradient_32_1_n_e_e",
-    "reprise_small_e8421707_network_channel_sum_finish_n",
     "reprise_small_e8421707_network_channel_sum_partial_1_3_1_4_e",
     "reprise_small_e8421707_network_channel_sum_partial_1_5_1_8_e",
     "reprise_small_e8421707_network_softmax_e_e",
@@ -289,13 +296,13 @@ static const char *const kernel_names[] = {
     "reprise_small_e8421707_network_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e",
     "reprise_small_e8421707_network_running_statistics_0x3a83126fu",
     "reprise_small_e8421707_network_convolution_strided_gradient_e_shape_21_32_3_2_1_128_32_9_35280_n_e_no_sums",
-    "reprise_small_e8421707_network_weight_gradient_partial_e_shape_12_3_1_1_1_64_16_1_n_y_n",
-    "reprise_small_e8421707_network_weight_gradient_partial_e_shape_8_5_1_1_1_64_16_1_n_y_n",
-    "reprise_small_e8421707_network_weight_gradient_flat_e_shape_21_16_1_1_1_16_32",
-    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_16_21_3_2_1_32_16",
-    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_21_32_3_2_1_32_32",
-    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_69_12_3_1_1_16_32",
-    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_69_8_3_1_1_16_32",
+    "reprise_small_e8421707_network_weight_gradient_flat_e_shape_12_3_1_1_1_16_16_128_64_4_24576_n",
+    "reprise_small_e8421707_network_weight_gradient_flat_e_shape_21_16_1_1_1_16_32_128_64_4_32768_y",
+    "reprise_small_e8421707_network_weight_gradient_flat_e_shape_8_5_1_1_1_16_16_128_64_4_24576_n",
+    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_16_21_3_2_1_32_16_128_2_4_41920",
+    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_21_32_3_2_1_32_32_256_4_3_86640",
+    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_69_12_3_1_1_16_32_128_4_4_46848",
+    "reprise_small_e8421707_network_weight_gradient_halo_e_shape_69_8_3_1_1_16_32_128_4_4_46848",
     "reprise_small_e8421707_network_weight_gradient_narrow_e_shape_3_16_3_2_1_16_32",
     "reprise_small_e8421707_network_weight_gradient_reduce",
     "reprise_small_e8421707_network_convolution_window_e_shape_16_21_3_2_1_128_32_67680_n_n_n_e_no_sums",
@@ -363,15 +370,14 @@ static const int32_t kernel_shared[] = {
     0,
     0,
     0,
-    0,
     35280,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
+    24576,
+    32768,
+    24576,
+    41920,
+    86640,
+    46848,
+    46848,
     0,
     0,
     67680,
@@ -429,8 +435,6 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 8:
     break;
   case 9:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 396) * 12);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 64), 396) * 20);
     break;
   default:
     break;
@@ -440,52 +444,82 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 16, 64), 528), 104857) * 160);
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 128), 528), 104857) * 160);
 }
 
 static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 844) * 19872);
+  return aligned(smaller(ceiling(n * h * w / 16, 64), 396) * 20);
 }
 
 static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 16, 64), 528), 116508) * 144);
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 844) * 19872);
 }
 
 static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562) * 29808);
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 128), 528), 116508) * 144);
 }
 
 static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483) * 1344);
+  return kept_4(n, h, w) + aligned(smaller(ceiling(n * h * w / 16, 128), 396) * 12);
 }
 
 static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 693) * 24192);
+  return kept_5(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562) * 29808);
 }
 
 static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_5(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387) * 12096);
+  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483) * 1344);
 }
 
 static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709) * 1728);
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 693) * 24192);
 }
 
 static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483) * 1344);
+  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387) * 12096);
 }
 
 static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387) * 12096);
+  return aligned(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 9709) * 1728);
+}
+
+static int64_t kept_11(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 128), 528), 116508) * 144);
+}
+
+static int64_t kept_12(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(ceiling(n * h * w / 16, 128), 396) * 12);
+}
+
+static int64_t kept_13(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_11(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562) * 29808);
+}
+
+static int64_t kept_14(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483) * 1344);
+}
+
+static int64_t kept_15(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_12(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 693) * 24192);
+}
+
+static int64_t kept_16(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387) * 12096);
 }
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -509,13 +543,14 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     break;
   case 8:
     bytes = larger(bytes, kept_10(n, h, w));
-    bytes = larger(bytes, kept_4(n, h, w));
-    bytes = larger(bytes, kept_7(n, h, w));
-    bytes = larger(bytes, kept_8(n, h, w));
+    bytes = larger(bytes, kept_13(n, h, w));
+    bytes = larger(bytes, kept_16(n, h, w));
+    bytes = larger(bytes, kept_9(n, h, w));
     break;
   case 9:
-    bytes = larger(bytes, kept_4(n, h, w));
+    bytes = larger(bytes, kept_15(n, h, w));
     bytes = larger(bytes, kept_6(n, h, w));
+    bytes = larger(bytes, kept_8(n, h, w));
     break;
   default:
     break;
@@ -1084,8 +1119,8 @@ static CUresult backward_0_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 74, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 77, e, 0), 5 * h * w / 16, 5 * w / 4, 5, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 104857)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_8_5_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 104857), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 74, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 77, e, 0), 5 * h * w / 16, 5 * w / 4, 5, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 128), 528), 104857)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_8_5_1_1_1_16_16_128_64_4_24576_n, lane, smaller(smaller(ceiling(n * h * w / 16, 128), 528), 104857), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1096,12 +1131,8 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 77, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, n * h * w / 16, 5}, .dshift = at(c, 99, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 64), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 77, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, n * h * w / 16, 5}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 64), 396))};
     r = launch(c, k_channel_sum_partial_1_5_1_8_e, lane, smaller(ceiling(n * h * w / 16, 64), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 77, e, 0), {0, 0, 5, 1}}, .extent = {1, 1, n * h * w / 16, 5}, .dshift = at(c, 99, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 64), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1165,7 +1196,7 @@ static CUresult backward_0_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .dy = {at(c, 102, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 844)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_halo_e_shape_69_8_3_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 844), 3, 1, 128, &a);
+    r = launch(c, k_weight_gradient_halo_e_shape_69_8_3_1_1_16_32_128_4_4_46848, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 844), 3, 1, 128, &a);
   }
   return r;
 }
@@ -1200,8 +1231,8 @@ static CUresult backward_0_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 68, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 76, e, 0), 3 * h * w / 16, 3 * w / 4, 3, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 116508)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_partial_e_shape_12_3_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 16, 64), 528), 116508), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 68, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 76, e, 0), 3 * h * w / 16, 3 * w / 4, 3, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 128), 528), 116508)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_12_3_1_1_1_16_16_128_64_4_24576_n, lane, smaller(smaller(ceiling(n * h * w / 16, 128), 528), 116508), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1212,12 +1243,8 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 76, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, n * h * w / 16, 3}, .dshift = at(c, 94, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 76, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, n * h * w / 16, 3}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396))};
     r = launch(c, k_channel_sum_partial_1_3_1_4_e, lane, smaller(ceiling(n * h * w / 16, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 76, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, n * h * w / 16, 3}, .dshift = at(c, 94, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1252,12 +1279,12 @@ static CUresult backward_0_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .dy = {at(c, 105, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_halo_e_shape_69_12_3_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562), 3, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .dy = {at(c, 105, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_5(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_69_12_3_1_1_16_32_128_4_4_46848, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562), 3, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 93, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 64), 528), 116508)), 36, 12, 3, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 90, 4, 0), 2, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562)), 7452, 69, 12, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 235, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 99, 4, 0), 0, 5, (int32_t)(smaller(ceiling(n * h * w / 16, 64), 396)), 5, 1, 5, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 93, 4, 0), 1, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 128), 528), 116508)), 36, 12, 3, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 94, 4, 0), 3, 5, (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396)), 3, 1, 3, 1, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 90, 4, 0), 4, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562)), 7452, 69, 12, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 237, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1380,8 +1407,8 @@ static CUresult backward_0_24(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .dy = {at(c, 110, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .dy = {at(c, 110, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483), 1, 1, 128, &a);
   }
   return r;
 }
@@ -1444,12 +1471,12 @@ static CUresult backward_0_29(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 52, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 112, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 693)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_21_32_3_2_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 693), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 52, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 112, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 693)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_21_32_3_2_1_32_32_256_4_3_86640, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 693), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 84, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 693)), 6048, 21, 32, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 189, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 84, 4, 0), 0, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 693)), 6048, 21, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 95, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1524,11 +1551,11 @@ static CUresult backward_0_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 47, e, 0), 4 * h * w, 8 * w, 16, 1}, .dy = {at(c, 114, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .partial = kept(c, lane) + kept_5(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_halo_e_shape_16_21_3_2_1_32_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 47, e, 0), 4 * h * w, 8 * w, 16, 1}, .dy = {at(c, 114, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_21_3_2_1_32_16_128_2_4_41920, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 98, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 64), 528), 104857)), 40, 8, 5, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 95, 4, 0), 2, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 844)), 4968, 69, 8, 9, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 87, 4, 0), 158, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), 336, 21, 16, 1, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 81, 4, 0), 169, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), 3024, 16, 21, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 98, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 128), 528), 104857)), 40, 8, 5, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 95, 4, 0), 2, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 844)), 4968, 69, 8, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 87, 4, 0), 158, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), 336, 21, 16, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 81, 4, 0), 169, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), 3024, 16, 21, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 264, 1, 1, 256, &a);
   }
   return r;
@@ -1574,6 +1601,30 @@ static CUresult backward_0_38(context *c, int lane) {
   return r;
 }
 
+// conv2d_weight_gradient classes.conv2d.weight_gradient
+static CUresult backward_1_2(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 68, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 76, e, 0), 3 * h * w / 16, 3 * w / 4, 3, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 128), 528), 116508)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_12_3_1_1_1_16_16_128_64_4_24576_n, lane, smaller(smaller(ceiling(n * h * w / 16, 128), 528), 116508), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum classes.conv2d.bias_gradient
+static CUresult backward_1_3(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 76, e, 0), {0, 0, 3, 1}}, .extent = {1, 1, n * h * w / 16, 3}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396))};
+    r = launch(c, k_channel_sum_partial_1_3_1_4_e, lane, smaller(ceiling(n * h * w / 16, 128), 396), 1, 1, 256, &a);
+  }
+  return r;
+}
+
 // conv2d_input_gradient classes.conv.conv2d.input_gradient
 static CUresult backward_1_5(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -1586,6 +1637,22 @@ static CUresult backward_1_5(context *c, int lane) {
   return r;
 }
 
+// conv2d_weight_gradient classes.conv.conv2d.weight_gradient
+static CUresult backward_1_6(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .dy = {at(c, 105, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_69_12_3_1_1_16_32_128_4_4_46848, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562), 3, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 93, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 128), 528), 116508)), 36, 12, 3, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 90, 4, 0), 2, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 176), 562)), 7452, 69, 12, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 235, 1, 1, 256, &a);
+  }
+  return r;
+}
+
 // conv2d_weight_gradient values.conv.conv2d.weight_gradient
 static CUresult backward_1_16(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -1593,7 +1660,23 @@ static CUresult backward_1_16(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_weight_gradient_arguments a = {.x = {at(c, 51, e, 0), 9 * h * w / 2, 18 * w, 72, 1}, .dy = {at(c, 110, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483), 1, 1, 128, &a);
+    r = launch(c, k_weight_gradient_flat_e_shape_21_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient down.conv.conv2d.weight_gradient
+static CUresult backward_1_21(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 52, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 112, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 693)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_21_32_3_2_1_32_32_256_4_3_86640, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 693), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 94, 4, 0), 0, 5, (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396)), 3, 1, 3, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 84, 4, 0), 1, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 693)), 6048, 21, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 96, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1604,11 +1687,11 @@ static CUresult backward_1_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 47, e, 0), 4 * h * w, 8 * w, 16, 1}, .dy = {at(c, 114, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_halo_e_shape_16_21_3_2_1_32_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 47, e, 0), 4 * h * w, 8 * w, 16, 1}, .dy = {at(c, 114, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_21_3_2_1_32_16_128_2_4_41920, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 87, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), 336, 21, 16, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 81, 4, 0), 11, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), 3024, 16, 21, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 87, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 12483)), 336, 21, 16, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 81, 4, 0), 11, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 1387)), 3024, 16, 21, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 106, 1, 1, 256, &a);
   }
   return r;
@@ -1786,14 +1869,14 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_fork, 10, 0, NULL},
     {reprise_launch, 0, 0, backward_0_8},
     {reprise_launch, 0, 1, backward_0_9},
-    {reprise_launch, 8, 2, backward_0_10},
-    {reprise_launch, 9, 3, backward_0_11},
+    {reprise_launch, 8, 2, backward_1_2},
+    {reprise_launch, 9, 3, backward_1_3},
     {reprise_launch, 0, 4, backward_0_12},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 5, backward_1_5},
     {reprise_signal, 0, 1, NULL},
     {reprise_wait, 8, 0, NULL},
-    {reprise_launch, 8, 6, backward_0_14},
+    {reprise_launch, 8, 6, backward_1_6},
     {reprise_launch, 0, 7, backward_0_15},
     {reprise_signal, 0, 2, NULL},
     {reprise_wait, 1, 1, NULL},
@@ -1817,7 +1900,7 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 2, 20, backward_0_28},
     {reprise_signal, 2, 5, NULL},
     {reprise_wait, 9, 4, NULL},
-    {reprise_launch, 9, 21, backward_0_29},
+    {reprise_launch, 9, 21, backward_1_21},
     {reprise_wait, 1, 5, NULL},
     {reprise_launch, 1, 22, backward_0_30},
     {reprise_launch, 1, 23, backward_0_31},
@@ -1838,8 +1921,8 @@ static const struct reprise_step steps_backward_1[] = {
 static const struct reprise_program programs[] = {
     {steps_forward_training, 36, 29},
     {steps_forward_evaluation, 48, 28},
-    {steps_backward_0, 61, 49},
-    {steps_backward_1, 50, 39},
+    {steps_backward_0, 61, 47},
+    {steps_backward_1, 50, 38},
 };
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
@@ -1876,7 +1959,7 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_small_e8421707_network_stage = {
     .format = reprise_context_format,
-    .plan = "68e2bf4b812391a4107e6b7a38153a77a51dd8f20e223bb5afb65afaa7a31bf9",
+    .plan = "a7a41a82de92e10b60b91b181c26bdbe0c7d31674719d229225e04a82a0c9c26",
     .storages = 117,
     .kernels = kernel_end,
     .lanes = 10,

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // Digest is the SHA-256 of the plan of stage network.
-const Digest = "68e2bf4b812391a4107e6b7a38153a77a51dd8f20e223bb5afb65afaa7a31bf9"
+const Digest = "a7a41a82de92e10b60b91b181c26bdbe0c7d31674719d229225e04a82a0c9c26"
 
 // Kernels is the SHA-256 of the CUDA and C text of stage network, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const Kernels = "7e895505550795525a2cb82d80a12abc629cb9efdecc894d30a011043917b196"
+const Kernels = "ccfcb7a70c4e5b298535da8ec6b9049fc039c21fbd0f6b300c67bf359250a62b"
 
 //go:embed network_plan.json
 var planNetwork []byte

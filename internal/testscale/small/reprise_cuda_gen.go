@@ -13,17 +13,28 @@ import (
 
 // #cgo CFLAGS: -O1
 // #cgo LDFLAGS: -lcuda
+// #include "attention_gen.h"
 // #include "first_gen.h"
 // #include "network_gen.h"
 // #include "second_gen.h"
 import "C"
 
+//go:embed attention_gen.cu*
 //go:embed first_gen.cu*
 //go:embed network_gen.cu*
 //go:embed second_gen.cu*
 var kernelFiles embed.FS
 
 func init() {
+	cuda.Register(cuda.Generated{
+		Package: "small",
+		Stage:   "attention",
+		Plan:    AttentionDigest,
+		Kernels: AttentionKernels,
+		Files:   kernelFiles,
+		Image:   "attention_gen.cu.image",
+		Wrapper: unsafe.Pointer(&C.reprise_small_009e5f04_attention_stage),
+	})
 	cuda.Register(cuda.Generated{
 		Package: "small",
 		Stage:   "first",

@@ -2,5 +2,5 @@
 
 // Package small runs the recordable stages that are defined in
 // github.com/reprise-ml/reprise/internal/testscale/small/definition
-// (first, network, second), natively or replayed.
+// (attention, first, network, second), natively or replayed.
 package small

@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -312,7 +321,7 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_small_ceb6bc6e_second_stage = {
     .format = reprise_context_format,
-    .plan = "653ed6e06acd63e521d1a87e97e6077a6d83940eef5dce1d5c7d8d468e363862",
+    .plan = "112d12abb2e3a5603c724a79f614854fa484721fb49d77c8d7b4fcff0c372afc",
     .storages = 4,
     .kernels = kernel_end,
     .lanes = 1,
