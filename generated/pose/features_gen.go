@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d786921d87d82"
+const FeaturesDigest = "e7800f03bfddfbb18354dbdcd4fefe0f91bba17c592deab268fd0938bbb8e71f"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "8ff68b865c4a4a3d67b069a3a12b305304ffd40dd2d81c4a8d56b49d255bd5d6"
+const FeaturesKernels = "35e5296efbe081953da0500901e77629ad146f1725cc891030858147f4f99e0c"
 
 //go:embed features_plan.json
 var planFeatures []byte

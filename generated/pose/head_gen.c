@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -223,29 +232,28 @@ enum {
   k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_no_sums = 68,
   k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_statistics_sums = 69,
   k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_36352_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 70,
-  k_channel_sum_finish_n = 71,
-  k_channel_sum_partial_3_1_1_1_e = 72,
-  k_channel_sum_partial_3_4_4_1_e = 73,
-  k_channel_sum_partial_3_68_4_32_e = 74,
-  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 75,
-  k_normalize_reduce_finish = 76,
-  k_running_statistics_0x3727c5acu = 77,
-  k_weight_gradient_partial_e_shape_21_1_1_1_1_64_32_1_n_y_n = 78,
-  k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n = 79,
-  k_weight_gradient_partial_e_shape_21_68_1_1_1_64_32_1_n_y_n = 80,
-  k_weight_gradient_partial_e_shape_42_1_1_1_1_64_64_1_n_y_n = 81,
-  k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n = 82,
-  k_weight_gradient_partial_e_shape_42_68_1_1_1_64_64_1_n_y_n = 83,
-  k_weight_gradient_partial_e_shape_85_1_1_1_1_64_64_1_n_y_n = 84,
-  k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n = 85,
-  k_weight_gradient_partial_e_shape_85_68_1_1_1_64_64_1_n_y_n = 86,
-  k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64 = 87,
-  k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32 = 88,
-  k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64 = 89,
-  k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48 = 90,
-  k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64 = 91,
-  k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64 = 92,
-  k_weight_gradient_reduce = 93,
+  k_channel_sum_partial_3_1_1_1_e = 71,
+  k_channel_sum_partial_3_4_4_1_e = 72,
+  k_channel_sum_partial_3_68_4_32_e = 73,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 74,
+  k_normalize_reduce_finish = 75,
+  k_running_statistics_0x3727c5acu = 76,
+  k_weight_gradient_partial_e_shape_21_68_1_1_1_64_32_1_n_y_n = 77,
+  k_weight_gradient_partial_e_shape_42_68_1_1_1_64_64_1_n_y_n = 78,
+  k_weight_gradient_partial_e_shape_85_68_1_1_1_64_64_1_n_y_n = 79,
+  k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y = 80,
+  k_weight_gradient_flat_e_shape_21_1_1_1_1_16_32_128_64_4_32768_n = 81,
+  k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y = 82,
+  k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n = 83,
+  k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y = 84,
+  k_weight_gradient_flat_e_shape_42_1_1_1_1_16_48_128_64_4_40960_n = 85,
+  k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y = 86,
+  k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n = 87,
+  k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y = 88,
+  k_weight_gradient_flat_e_shape_85_1_1_1_1_16_48_128_64_4_40960_n = 89,
+  k_weight_gradient_flat_e_shape_85_4_1_1_1_16_48_128_64_4_40960_n = 90,
+  k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y = 91,
+  k_weight_gradient_reduce = 92,
   kernel_end
 };
 
@@ -321,28 +329,27 @@ static const char *const kernel_names[] = {
     "reprise_pose_5f0fe257_head_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_no_sums",
     "reprise_pose_5f0fe257_head_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_statistics_sums",
     "reprise_pose_5f0fe257_head_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_36352_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_pose_5f0fe257_head_channel_sum_finish_n",
     "reprise_pose_5f0fe257_head_channel_sum_partial_3_1_1_1_e",
     "reprise_pose_5f0fe257_head_channel_sum_partial_3_4_4_1_e",
     "reprise_pose_5f0fe257_head_channel_sum_partial_3_68_4_32_e",
     "reprise_pose_5f0fe257_head_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
     "reprise_pose_5f0fe257_head_normalize_reduce_finish",
     "reprise_pose_5f0fe257_head_running_statistics_0x3727c5acu",
-    "reprise_pose_5f0fe257_head_weight_gradient_partial_e_shape_21_1_1_1_1_64_32_1_n_y_n",
-    "reprise_pose_5f0fe257_head_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n",
     "reprise_pose_5f0fe257_head_weight_gradient_partial_e_shape_21_68_1_1_1_64_32_1_n_y_n",
-    "reprise_pose_5f0fe257_head_weight_gradient_partial_e_shape_42_1_1_1_1_64_64_1_n_y_n",
-    "reprise_pose_5f0fe257_head_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n",
     "reprise_pose_5f0fe257_head_weight_gradient_partial_e_shape_42_68_1_1_1_64_64_1_n_y_n",
-    "reprise_pose_5f0fe257_head_weight_gradient_partial_e_shape_85_1_1_1_1_64_64_1_n_y_n",
-    "reprise_pose_5f0fe257_head_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n",
     "reprise_pose_5f0fe257_head_weight_gradient_partial_e_shape_85_68_1_1_1_64_64_1_n_y_n",
-    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_128_42_1_1_1_48_64",
-    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_21_21_1_1_1_32_32",
-    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_256_85_1_1_1_64_64",
-    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_42_42_1_1_1_48_48",
-    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_64_21_1_1_1_32_64",
-    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_85_85_1_1_1_64_64",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_21_1_1_1_1_16_32_128_64_4_32768_n",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_42_1_1_1_1_16_48_128_64_4_40960_n",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_85_1_1_1_1_16_48_128_64_4_40960_n",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_85_4_1_1_1_16_48_128_64_4_40960_n",
+    "reprise_pose_5f0fe257_head_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y",
     "reprise_pose_5f0fe257_head_weight_gradient_reduce",
     NULL,
 };
@@ -428,19 +435,18 @@ static const int32_t kernel_shared[] = {
     0,
     0,
     0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
+    98304,
+    32768,
+    40960,
+    32768,
+    61440,
+    40960,
+    43008,
+    40960,
+    43008,
+    40960,
+    40960,
+    79872,
     0,
     0,
 };
@@ -467,37 +473,45 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 1360);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 1360);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 680);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 4096);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512) * 1024);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 168);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 336);
     break;
   case 1:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 1360);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 672);
-    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512) * 672);
-    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
-    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 2048);
-    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 1360);
-    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 4096);
-    break;
-  case 2:
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 1360);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 672);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 168);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512) * 672);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 2048);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 1360);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 680);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 4096);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 168);
+    break;
+  case 2:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 1360);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 168);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 168);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 336);
-    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 1360);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 680);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 4096);
@@ -508,6 +522,8 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 3:
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 672);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
@@ -515,6 +531,7 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 168);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512) * 672);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 2048);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 680);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512) * 1024);
@@ -522,79 +539,63 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 336);
     break;
   case 4:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 672);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 168);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512) * 672);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 2048);
-    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 168);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 680);
     break;
   case 5:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 1360);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 672);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 168);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512) * 672);
-    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 2048);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 1360);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 680);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 4096);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 168);
     break;
   case 6:
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 168);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 168);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 336);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 680);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512) * 1024);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 168);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 336);
     break;
   case 7:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 264) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 176) * 680);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 672);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 168);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 512) * 672);
-    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 2048);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 680);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 16) * ceiling(w / 8, 8), 512) * 1024);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 168);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 336);
     break;
   case 8:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 16), 396) * 272);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 396) * 4);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 16), 396) * 272);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 396) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 396) * 4);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 16), 396) * 272);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 396) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 396) * 4);
     break;
   case 9:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 16), 396) * 272);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 396) * 4);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 16), 396) * 272);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 396) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 396) * 4);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 16), 396) * 272);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 396) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 396) * 4);
     break;
   default:
     break;
@@ -609,913 +610,1147 @@ static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return aligned(smaller(ceiling(n * h * w / 1024, 16), 396) * 272);
 }
 
 static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
 }
 
 static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_3(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468) * 11424);
+  return kept_4(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
 }
 
 static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_6(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468) * 11424);
 }
 
 static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
+  return kept_7(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 16), 396) * 272);
 }
 
 static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_8(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_8(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
+  return aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
 }
 
 static int64_t kept_11(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937) * 5712);
+  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_12(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_11(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
 }
 
 static int64_t kept_13(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+  return kept_5(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937) * 5712);
 }
 
 static int64_t kept_14(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_11(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 16), 396) * 272);
 }
 
 static int64_t kept_15(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_13(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+  return kept_13(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_16(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_12(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344) * 340);
+  return aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
 }
 
 static int64_t kept_17(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_18(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_16(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
 }
 
 static int64_t kept_19(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_5(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+  return kept_15(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344) * 340);
 }
 
 static int64_t kept_20(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864) * 168);
+  return kept_19(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 4);
 }
 
 static int64_t kept_21(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_22(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_23(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728) * 84);
+  return kept_6(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
 }
 
 static int64_t kept_24(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_23(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864) * 168);
 }
 
 static int64_t kept_25(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_22(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_22(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 4);
 }
 
 static int64_t kept_26(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336) * 1360);
+  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_27(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_26(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_26(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_28(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_27(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_25(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728) * 84);
 }
 
 static int64_t kept_29(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966) * 672);
+  return kept_28(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 4);
 }
 
 static int64_t kept_30(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_25(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_29(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_31(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_29(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_4(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
 }
 
 static int64_t kept_32(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_30(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932) * 336);
+  return kept_30(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_33(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_32(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_31(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
 }
 
 static int64_t kept_34(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_3(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+  return kept_27(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336) * 1360);
 }
 
 static int64_t kept_35(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_34(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
 }
 
 static int64_t kept_36(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_34(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+  return kept_35(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_37(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_31(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725) * 23120);
+  return kept_36(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_38(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_37(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_37(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966) * 672);
 }
 
 static int64_t kept_39(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_19(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
+  return kept_38(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 16);
 }
 
 static int64_t kept_40(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_38(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_39(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_41(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_39(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+  return kept_40(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_42(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_40(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468) * 11424);
+  return kept_32(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932) * 336);
 }
 
 static int64_t kept_43(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_42(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_41(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 16);
 }
 
 static int64_t kept_44(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
+  return kept_43(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_45(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_43(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_42(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_46(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_44(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
+  return kept_33(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
 }
 
 static int64_t kept_47(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_35(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937) * 5712);
+  return kept_44(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725) * 23120);
 }
 
 static int64_t kept_48(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_47(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_49(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_5(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+  return kept_6(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
 }
 
 static int64_t kept_50(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_45(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_48(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_51(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_36(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+  return kept_49(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
 }
 
 static int64_t kept_52(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_48(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344) * 340);
+  return kept_12(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
 }
 
 static int64_t kept_53(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_52(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_52(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
 }
 
 static int64_t kept_54(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_15(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
+  return kept_50(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937) * 5712);
 }
 
 static int64_t kept_55(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_54(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_56(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_54(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+  return kept_18(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
 }
 
 static int64_t kept_57(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_53(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864) * 168);
+  return kept_55(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_58(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_57(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_56(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
 }
 
 static int64_t kept_59(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_55(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344) * 340);
 }
 
 static int64_t kept_60(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_58(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728) * 84);
+  return kept_59(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 4);
 }
 
 static int64_t kept_61(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_60(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_60(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_62(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+  return kept_12(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
 }
 
 static int64_t kept_63(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_59(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_61(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_64(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_62(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+  return kept_51(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
 }
 
 static int64_t kept_65(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_61(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336) * 1360);
+  return kept_63(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864) * 168);
 }
 
 static int64_t kept_66(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_63(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_57(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 4);
 }
 
 static int64_t kept_67(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_41(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
+  return kept_65(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_68(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_65(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_23(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
 }
 
 static int64_t kept_69(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_67(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+  return kept_67(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_70(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_66(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966) * 672);
+  return kept_68(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
 }
 
 static int64_t kept_71(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_70(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_66(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728) * 84);
 }
 
 static int64_t kept_72(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_15(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
+  return kept_71(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 4);
 }
 
 static int64_t kept_73(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_68(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_72(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_74(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_72(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
+  return kept_12(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
 }
 
 static int64_t kept_75(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_71(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932) * 336);
+  return kept_73(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_76(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_75(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_74(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
 }
 
 static int64_t kept_77(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_56(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+  return kept_69(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336) * 1360);
 }
 
 static int64_t kept_78(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_73(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_77(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
 }
 
 static int64_t kept_79(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_77(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+  return kept_78(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_80(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344) * 340);
+  return kept_16(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
 }
 
 static int64_t kept_81(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_80(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_79(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_82(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_81(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_80(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
 }
 
 static int64_t kept_83(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864) * 168);
+  return kept_75(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966) * 672);
 }
 
 static int64_t kept_84(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_83(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_81(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 16);
 }
 
 static int64_t kept_85(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_84(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_83(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_86(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_82(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728) * 84);
+  return kept_46(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
 }
 
 static int64_t kept_87(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_85(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_84(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_88(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_86(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_86(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
 }
 
 static int64_t kept_89(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_87(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336) * 1360);
+  return kept_85(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932) * 336);
 }
 
 static int64_t kept_90(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_88(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_87(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 16);
 }
 
 static int64_t kept_91(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_89(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_89(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_92(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_90(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966) * 672);
+  return kept_70(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
 }
 
 static int64_t kept_93(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_92(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_91(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_94(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_93(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_92(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
 }
 
 static int64_t kept_95(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_91(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932) * 336);
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344) * 340);
 }
 
 static int64_t kept_96(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_95(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 4);
 }
 
 static int64_t kept_97(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_94(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_95(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_98(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_96(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725) * 23120);
+  return kept_97(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_99(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_98(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_96(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864) * 168);
 }
 
 static int64_t kept_100(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_99(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_99(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 4);
 }
 
 static int64_t kept_101(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_100(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468) * 11424);
+  return kept_100(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_102(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_97(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_101(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_103(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_98(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728) * 84);
 }
 
 static int64_t kept_104(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
+  return kept_103(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 4);
 }
 
 static int64_t kept_105(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_102(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937) * 5712);
+  return kept_102(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_106(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_104(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_107(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_103(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_105(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336) * 1360);
 }
 
 static int64_t kept_108(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_15(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+  return kept_107(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
 }
 
 static int64_t kept_109(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_106(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344) * 340);
+  return kept_106(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_110(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_109(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_108(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_111(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_107(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_109(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966) * 672);
 }
 
 static int64_t kept_112(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_110(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864) * 168);
+  return kept_110(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 16);
 }
 
 static int64_t kept_113(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_112(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_111(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_114(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_111(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_112(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_115(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_113(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728) * 84);
+  return kept_12(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
 }
 
 static int64_t kept_116(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_115(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_113(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932) * 336);
 }
 
 static int64_t kept_117(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_15(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+  return kept_114(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 16);
 }
 
 static int64_t kept_118(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_114(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_116(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_119(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_117(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+  return kept_118(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_120(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_116(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336) * 1360);
+  return kept_117(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725) * 23120);
 }
 
 static int64_t kept_121(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_118(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_120(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 16), 396) * 272);
 }
 
 static int64_t kept_122(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_5(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
+  return kept_121(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_123(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_120(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_119(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_124(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_122(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+  return kept_122(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468) * 11424);
 }
 
 static int64_t kept_125(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_121(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966) * 672);
+  return kept_123(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 16), 396) * 272);
 }
 
 static int64_t kept_126(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_125(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_124(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_127(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_8(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
+  return kept_126(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_128(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_123(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_125(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937) * 5712);
 }
 
 static int64_t kept_129(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_127(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
+  return kept_128(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 16), 396) * 272);
 }
 
 static int64_t kept_130(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_126(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932) * 336);
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_131(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_130(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_127(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_132(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_104(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+  return kept_130(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344) * 340);
 }
 
 static int64_t kept_133(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_128(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_132(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 4);
 }
 
 static int64_t kept_134(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_132(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+  return kept_131(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_135(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_31(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344) * 340);
+  return kept_133(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_136(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_135(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864) * 168);
 }
 
 static int64_t kept_137(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_136(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_135(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 4);
 }
 
 static int64_t kept_138(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_137(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864) * 168);
+  return kept_136(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_139(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_138(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
 }
 
 static int64_t kept_140(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_139(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_137(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_141(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_35(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728) * 84);
+  return kept_139(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
 }
 
 static int64_t kept_142(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_140(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_138(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728) * 84);
 }
 
 static int64_t kept_143(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_141(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_140(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 4);
 }
 
 static int64_t kept_144(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_142(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336) * 1360);
+  return kept_142(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_145(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_144(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_115(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
 }
 
 static int64_t kept_146(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_143(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_144(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_147(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_145(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966) * 672);
+  return kept_145(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
 }
 
 static int64_t kept_148(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_147(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_143(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336) * 1360);
 }
 
 static int64_t kept_149(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_146(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_148(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
 }
 
 static int64_t kept_150(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_148(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932) * 336);
+  return kept_149(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_151(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_150(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_18(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
 }
 
 static int64_t kept_152(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_151(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_150(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_153(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_96(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344) * 340);
+  return kept_151(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
 }
 
 static int64_t kept_154(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_153(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_152(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966) * 672);
 }
 
 static int64_t kept_155(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_154(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_154(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 16);
 }
 
 static int64_t kept_156(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_155(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864) * 168);
+  return kept_155(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_157(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_156(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_6(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
 }
 
 static int64_t kept_158(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_97(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_146(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_159(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_157(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728) * 84);
+  return kept_157(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
 }
 
 static int64_t kept_160(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_159(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_156(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932) * 336);
 }
 
 static int64_t kept_161(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_158(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_158(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 16);
 }
 
 static int64_t kept_162(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_160(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336) * 1360);
+  return kept_160(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_163(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_162(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_161(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_164(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_161(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_44(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344) * 340);
 }
 
 static int64_t kept_165(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_163(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966) * 672);
+  return kept_164(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_166(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_165(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_96(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_167(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_166(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932) * 336);
+  return kept_136(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 4);
 }
 
 static int64_t kept_168(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_167(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_166(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_169(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_8(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+  return kept_167(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_170(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_168(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_168(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728) * 84);
 }
 
 static int64_t kept_171(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_169(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+  return kept_169(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 4);
+}
+
+static int64_t kept_172(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_170(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_173(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_6(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+}
+
+static int64_t kept_174(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_171(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_175(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_173(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+}
+
+static int64_t kept_176(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_172(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336) * 1360);
+}
+
+static int64_t kept_177(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_176(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
+}
+
+static int64_t kept_178(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_174(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
+}
+
+static int64_t kept_179(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_23(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
+}
+
+static int64_t kept_180(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_177(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
+}
+
+static int64_t kept_181(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_179(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+}
+
+static int64_t kept_182(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_178(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966) * 672);
+}
+
+static int64_t kept_183(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_180(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 16);
+}
+
+static int64_t kept_184(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_182(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+}
+
+static int64_t kept_185(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_183(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
+}
+
+static int64_t kept_186(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_184(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932) * 336);
+}
+
+static int64_t kept_187(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_185(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 16);
+}
+
+static int64_t kept_188(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_186(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_189(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_187(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_190(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_117(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344) * 340);
+}
+
+static int64_t kept_191(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_190(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 4);
+}
+
+static int64_t kept_192(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_191(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
+}
+
+static int64_t kept_193(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_4(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
+}
+
+static int64_t kept_194(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_192(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
+}
+
+static int64_t kept_195(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_193(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+}
+
+static int64_t kept_196(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_119(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864) * 168);
+}
+
+static int64_t kept_197(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_196(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 4);
+}
+
+static int64_t kept_198(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_197(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+}
+
+static int64_t kept_199(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_198(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
+}
+
+static int64_t kept_200(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_194(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728) * 84);
+}
+
+static int64_t kept_201(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_199(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 4);
+}
+
+static int64_t kept_202(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_200(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_203(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_201(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_204(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_202(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336) * 1360);
+}
+
+static int64_t kept_205(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_204(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
+}
+
+static int64_t kept_206(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_203(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
+}
+
+static int64_t kept_207(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
+}
+
+static int64_t kept_208(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_205(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
+}
+
+static int64_t kept_209(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_195(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+}
+
+static int64_t kept_210(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_206(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966) * 672);
+}
+
+static int64_t kept_211(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_208(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 16);
+}
+
+static int64_t kept_212(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_210(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+}
+
+static int64_t kept_213(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_211(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
+}
+
+static int64_t kept_214(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_212(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932) * 336);
+}
+
+static int64_t kept_215(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_213(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 16);
+}
+
+static int64_t kept_216(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_214(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_217(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_216(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   int64_t bytes = 0;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, kept_41(n, h, w));
-    bytes = larger(bytes, kept_69(n, h, w));
+    bytes = larger(bytes, kept_181(n, h, w));
+    bytes = larger(bytes, kept_68(n, h, w));
+    bytes = larger(bytes, kept_70(n, h, w));
+    bytes = larger(bytes, kept_94(n, h, w));
     break;
   case 1:
-    bytes = larger(bytes, kept_10(n, h, w));
-    bytes = larger(bytes, kept_46(n, h, w));
+    bytes = larger(bytes, kept_147(n, h, w));
+    bytes = larger(bytes, kept_53(n, h, w));
+    bytes = larger(bytes, kept_62(n, h, w));
     break;
   case 2:
-    bytes = larger(bytes, kept_119(n, h, w));
-    bytes = larger(bytes, kept_56(n, h, w));
-    bytes = larger(bytes, kept_74(n, h, w));
-    bytes = larger(bytes, kept_79(n, h, w));
+    bytes = larger(bytes, kept_153(n, h, w));
+    bytes = larger(bytes, kept_18(n, h, w));
+    bytes = larger(bytes, kept_58(n, h, w));
     break;
   case 3:
-    bytes = larger(bytes, kept_34(n, h, w));
-    bytes = larger(bytes, kept_51(n, h, w));
+    bytes = larger(bytes, kept_209(n, h, w));
+    bytes = larger(bytes, kept_33(n, h, w));
+    bytes = larger(bytes, kept_46(n, h, w));
+    bytes = larger(bytes, kept_88(n, h, w));
     break;
   case 4:
-    bytes = larger(bytes, kept_104(n, h, w));
-    bytes = larger(bytes, kept_134(n, h, w));
-    bytes = larger(bytes, kept_46(n, h, w));
+    bytes = larger(bytes, kept_141(n, h, w));
+    bytes = larger(bytes, kept_207(n, h, w));
+    bytes = larger(bytes, kept_53(n, h, w));
     break;
   case 5:
-    bytes = larger(bytes, kept_108(n, h, w));
-    bytes = larger(bytes, kept_119(n, h, w));
-    bytes = larger(bytes, kept_74(n, h, w));
-    break;
-  case 6:
-    bytes = larger(bytes, kept_124(n, h, w));
-    bytes = larger(bytes, kept_49(n, h, w));
-    bytes = larger(bytes, kept_5(n, h, w));
-    break;
-  case 7:
-    bytes = larger(bytes, kept_10(n, h, w));
-    bytes = larger(bytes, kept_129(n, h, w));
-    bytes = larger(bytes, kept_171(n, h, w));
+    bytes = larger(bytes, kept_175(n, h, w));
+    bytes = larger(bytes, kept_18(n, h, w));
+    bytes = larger(bytes, kept_58(n, h, w));
     bytes = larger(bytes, kept_64(n, h, w));
     break;
-  case 8:
-    bytes = larger(bytes, kept_103(n, h, w));
-    bytes = larger(bytes, kept_105(n, h, w));
-    bytes = larger(bytes, kept_133(n, h, w));
-    bytes = larger(bytes, kept_152(n, h, w));
-    bytes = larger(bytes, kept_164(n, h, w));
-    bytes = larger(bytes, kept_28(n, h, w));
-    bytes = larger(bytes, kept_50(n, h, w));
+  case 6:
+    bytes = larger(bytes, kept_115(n, h, w));
+    bytes = larger(bytes, kept_159(n, h, w));
     bytes = larger(bytes, kept_76(n, h, w));
     break;
+  case 7:
+    bytes = larger(bytes, kept_16(n, h, w));
+    bytes = larger(bytes, kept_18(n, h, w));
+    bytes = larger(bytes, kept_6(n, h, w));
+    bytes = larger(bytes, kept_82(n, h, w));
+    break;
+  case 8:
+    bytes = larger(bytes, kept_129(n, h, w));
+    bytes = larger(bytes, kept_162(n, h, w));
+    bytes = larger(bytes, kept_189(n, h, w));
+    bytes = larger(bytes, kept_217(n, h, w));
+    bytes = larger(bytes, kept_45(n, h, w));
+    bytes = larger(bytes, kept_90(n, h, w));
+    break;
   case 9:
-    bytes = larger(bytes, kept_101(n, h, w));
-    bytes = larger(bytes, kept_131(n, h, w));
-    bytes = larger(bytes, kept_149(n, h, w));
-    bytes = larger(bytes, kept_170(n, h, w));
-    bytes = larger(bytes, kept_33(n, h, w));
-    bytes = larger(bytes, kept_78(n, h, w));
+    bytes = larger(bytes, kept_134(n, h, w));
+    bytes = larger(bytes, kept_163(n, h, w));
+    bytes = larger(bytes, kept_165(n, h, w));
+    bytes = larger(bytes, kept_188(n, h, w));
+    bytes = larger(bytes, kept_215(n, h, w));
+    bytes = larger(bytes, kept_47(n, h, w));
+    bytes = larger(bytes, kept_93(n, h, w));
     break;
   default:
     break;
@@ -6206,12 +6441,8 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 770, e, 85 * h * w / 64), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 1024, 68}, .dshift = at(c, 1025, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 770, e, 85 * h * w / 64), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 1024, 68}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396))};
     r = launch(c, k_channel_sum_partial_3_68_4_32_e, lane, smaller(ceiling(n * h * w / 1024, 16), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 770, e, 85 * h * w / 64), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 1024, 68}, .dshift = at(c, 1025, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 9, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6258,8 +6489,8 @@ static CUresult backward_0_7(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 760, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1027, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 760, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1027, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6350,8 +6581,8 @@ static CUresult backward_0_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 752, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1031, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 752, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1031, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -6374,7 +6605,7 @@ static CUresult backward_0_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1033, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 247, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1033, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 247, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -6418,7 +6649,7 @@ static CUresult backward_0_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 748, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 770, e, 17 * h * w / 16), 357 * h * w / 256, 17 * w / 4, 68, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 748, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 770, e, 17 * h * w / 16), 357 * h * w / 256, 17 * w / 4, 68, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_weight_gradient_partial_e_shape_42_68_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468), 2, 1, 128, &a);
   }
   return r;
@@ -6430,12 +6661,8 @@ static CUresult backward_0_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 770, e, 17 * h * w / 16), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 256, 68}, .dshift = at(c, 1011, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 16), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 770, e, 17 * h * w / 16), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 256, 68}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 16), 396))};
     r = launch(c, k_channel_sum_partial_3_68_4_32_e, lane, smaller(ceiling(n * h * w / 256, 16), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 770, e, 17 * h * w / 16), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 256, 68}, .dshift = at(c, 1011, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 16), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 9, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6482,8 +6709,8 @@ static CUresult backward_0_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 744, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1035, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 744, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1035, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6574,8 +6801,8 @@ static CUresult backward_0_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 736, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1039, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 736, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1039, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6598,7 +6825,7 @@ static CUresult backward_0_36(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1041, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 233, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1041, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 233, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -6642,7 +6869,7 @@ static CUresult backward_0_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 732, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 770, e, 0), 357 * h * w / 256, 17 * w / 2, 68, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 732, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 770, e, 0), 357 * h * w / 256, 17 * w / 2, 68, 1}, .partial = kept(c, lane) + kept_5(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_weight_gradient_partial_e_shape_21_68_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937), 2, 1, 128, &a);
   }
   return r;
@@ -6654,12 +6881,8 @@ static CUresult backward_0_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 770, e, 0), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 64, 68}, .dshift = at(c, 997, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 16), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 770, e, 0), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 64, 68}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 16), 396))};
     r = launch(c, k_channel_sum_partial_3_68_4_32_e, lane, smaller(ceiling(n * h * w / 64, 16), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 770, e, 0), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 64, 68}, .dshift = at(c, 997, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 16), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 9, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6706,8 +6929,8 @@ static CUresult backward_0_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 728, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1043, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 728, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1043, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6798,8 +7021,8 @@ static CUresult backward_0_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 720, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1047, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 720, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1047, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6822,7 +7045,7 @@ static CUresult backward_0_55(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1049, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 219, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1049, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 219, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_16(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -6866,8 +7089,8 @@ static CUresult backward_0_59(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 716, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 768, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 716, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 768, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane) + kept_15(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_1_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344), 2, 1, 128, &a);
   }
   return r;
 }
@@ -6878,12 +7101,8 @@ static CUresult backward_0_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, 5 * h * w / 256), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 1024, 1}, .dshift = at(c, 983, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, 5 * h * w / 256), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 1024, 1}, .partial = kept(c, lane) + kept_19(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, 5 * h * w / 256), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 1024, 1}, .dshift = at(c, 983, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6930,8 +7149,8 @@ static CUresult backward_0_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 712, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1051, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 712, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1051, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7022,8 +7241,8 @@ static CUresult backward_0_72(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 704, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1055, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 704, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1055, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -7046,7 +7265,7 @@ static CUresult backward_0_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1057, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 205, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_5(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1057, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 205, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_6(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -7090,8 +7309,8 @@ static CUresult backward_0_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 700, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 768, e, h * w / 64), 21 * h * w / 1024, w / 16, 1, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 700, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 768, e, h * w / 64), 21 * h * w / 1024, w / 16, 1, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_1_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7102,12 +7321,8 @@ static CUresult backward_0_79(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, h * w / 64), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 256, 1}, .dshift = at(c, 969, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, h * w / 64), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 256, 1}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, h * w / 64), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 256, 1}, .dshift = at(c, 969, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7154,8 +7369,8 @@ static CUresult backward_0_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 696, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1059, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 696, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1059, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7246,8 +7461,8 @@ static CUresult backward_0_91(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 688, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1063, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 688, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1063, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_26(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7270,7 +7485,7 @@ static CUresult backward_0_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1065, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 191, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1065, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 191, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -7314,8 +7529,8 @@ static CUresult backward_0_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 684, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 768, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_1_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 684, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 768, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_25(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_1_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7326,12 +7541,8 @@ static CUresult backward_0_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, 0), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 64, 1}, .dshift = at(c, 955, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, 0), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 64, 1}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, 0), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 64, 1}, .dshift = at(c, 955, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7378,8 +7589,8 @@ static CUresult backward_0_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 680, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1067, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_23(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 680, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1067, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_29(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7402,7 +7613,7 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1069, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1070, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 183, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 673, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 674, 4, 0), .dx.rstd = at(c, 675, 4, 0), .dx.scale = at(c, 181, 4, 0), .dx.shift = at(c, 182, 4, 0), .x = {at(c, 676, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1069, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1070, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 183, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 673, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 674, 4, 0), .dx.rstd = at(c, 675, 4, 0), .dx.scale = at(c, 181, 4, 0), .dx.shift = at(c, 182, 4, 0), .x = {at(c, 676, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
@@ -7470,8 +7681,8 @@ static CUresult backward_0_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 672, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1071, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 672, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1071, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_30(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7494,7 +7705,7 @@ static CUresult backward_0_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1073, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 177, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1073, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 177, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_31(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -7538,8 +7749,8 @@ static CUresult backward_0_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 668, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 769, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 668, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 769, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_27(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336), 2, 1, 128, &a);
   }
   return r;
 }
@@ -7550,12 +7761,8 @@ static CUresult backward_0_117(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 941, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .partial = kept(c, lane) + kept_34(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 941, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7602,8 +7809,8 @@ static CUresult backward_0_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 664, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1075, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_26(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 664, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1075, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_35(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7694,12 +7901,8 @@ static CUresult backward_0_129(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 656, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1079, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_27(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 12, .entry = {{kept(c, lane), at(c, 1024, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725)), 5780, 85, 68, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 1021, 4, 0), 46, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 1015, 4, 0), 75, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 996, 4, 0), 160, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), 1428, 21, 68, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 993, 4, 0), 205, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 982, 4, 0), 219, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 973, 4, 0), 220, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 954, 4, 0), 305, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 951, 4, 0), 306, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 940, 4, 0), 320, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_26(n, h, w), at(c, 937, 4, 0), 323, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_27(n, h, w), at(c, 931, 4, 0), 352, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 437, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 656, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1079, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_36(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -7722,7 +7925,7 @@ static CUresult backward_0_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1081, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 163, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1081, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 163, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -7766,8 +7969,8 @@ static CUresult backward_0_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 652, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 769, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 652, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 769, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_37(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7778,12 +7981,8 @@ static CUresult backward_0_136(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 927, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .partial = kept(c, lane) + kept_38(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 927, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7830,8 +8029,8 @@ static CUresult backward_0_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 648, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1083, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_25(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 648, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1083, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_39(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -7922,8 +8121,8 @@ static CUresult backward_0_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 640, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1087, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_29(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 640, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1087, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_40(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -7946,7 +8145,7 @@ static CUresult backward_0_150(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1089, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 149, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1089, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 149, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -7990,8 +8189,8 @@ static CUresult backward_0_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 636, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 769, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_30(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 636, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 769, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_32(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8002,12 +8201,8 @@ static CUresult backward_0_155(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 913, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .partial = kept(c, lane) + kept_41(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 913, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8054,12 +8249,8 @@ static CUresult backward_0_159(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 632, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1091, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_32(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 12, .entry = {{kept(c, lane), at(c, 1010, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), 2856, 42, 68, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 1007, 4, 0), 90, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 1001, 4, 0), 104, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 987, 4, 0), 146, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 979, 4, 0), 188, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 968, 4, 0), 217, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 965, 4, 0), 219, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 959, 4, 0), 233, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 945, 4, 0), 275, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 923, 4, 0), 317, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_30(n, h, w), at(c, 912, 4, 0), 331, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_32(n, h, w), at(c, 909, 4, 0), 334, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 348, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 632, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1091, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_43(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8082,7 +8273,7 @@ static CUresult backward_0_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1093, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1094, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 141, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 625, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 626, 4, 0), .dx.rstd = at(c, 627, 4, 0), .dx.scale = at(c, 139, 4, 0), .dx.shift = at(c, 140, 4, 0), .x = {at(c, 628, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1093, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1094, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 141, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 625, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 626, 4, 0), .dx.rstd = at(c, 627, 4, 0), .dx.scale = at(c, 139, 4, 0), .dx.shift = at(c, 140, 4, 0), .x = {at(c, 628, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
@@ -8150,8 +8341,12 @@ static CUresult backward_0_167(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 624, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1095, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 624, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1095, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_42(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 15, .entry = {{kept(c, lane), at(c, 1024, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725)), 5780, 85, 68, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 1021, 4, 0), 46, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 1015, 4, 0), 75, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 996, 4, 0), 160, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), 1428, 21, 68, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 993, 4, 0), 205, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 982, 4, 0), 219, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 983, 4, 0), 220, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 973, 4, 0), 221, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 969, 4, 0), 306, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 954, 4, 0), 307, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 955, 4, 0), 308, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 951, 4, 0), 309, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_30(n, h, w), at(c, 945, 4, 0), 323, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_32(n, h, w), at(c, 912, 4, 0), 365, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_42(n, h, w), at(c, 903, 4, 0), 368, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 410, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8174,7 +8369,7 @@ static CUresult backward_0_169(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1097, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 135, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_34(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1097, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 135, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_33(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -8218,8 +8413,12 @@ static CUresult backward_0_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 620, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 773, e, 85 * h * w / 64), 357 * h * w / 256, 17 * w / 8, 68, 1}, .partial = kept(c, lane) + kept_31(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 620, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 773, e, 85 * h * w / 64), 357 * h * w / 256, 17 * w / 8, 68, 1}, .partial = kept(c, lane) + kept_44(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_weight_gradient_partial_e_shape_85_68_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725), 4, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 22, .entry = {{kept(c, lane), at(c, 1025, 4, 0), 0, 5, (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396)), 68, 1, 68, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 1010, 4, 0), 3, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), 2856, 42, 68, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 1011, 4, 0), 93, 5, (int32_t)(smaller(ceiling(n * h * w / 256, 16), 396)), 68, 1, 68, 1, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 1007, 4, 0), 96, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 1001, 4, 0), 110, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 997, 4, 0), 131, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 16), 396)), 68, 1, 68, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 987, 4, 0), 134, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 979, 4, 0), 176, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 968, 4, 0), 205, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 965, 4, 0), 206, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_26(n, h, w), at(c, 959, 4, 0), 220, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_27(n, h, w), at(c, 940, 4, 0), 241, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_34(n, h, w), at(c, 941, 4, 0), 243, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_35(n, h, w), at(c, 937, 4, 0), 244, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_36(n, h, w), at(c, 931, 4, 0), 273, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_37(n, h, w), at(c, 926, 4, 0), 358, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_38(n, h, w), at(c, 927, 4, 0), 361, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 923, 4, 0), 362, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_40(n, h, w), at(c, 917, 4, 0), 376, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_41(n, h, w), at(c, 913, 4, 0), 397, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_43(n, h, w), at(c, 909, 4, 0), 398, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 898, 4, 0), 412, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725)), 5780, 85, 68, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 458, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8230,12 +8429,8 @@ static CUresult backward_0_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 85 * h * w / 64), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 1024, 68}, .dshift = at(c, 899, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 85 * h * w / 64), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 1024, 68}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396))};
     r = launch(c, k_channel_sum_partial_3_68_4_32_e, lane, smaller(ceiling(n * h * w / 1024, 16), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 85 * h * w / 64), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 1024, 68}, .dshift = at(c, 899, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 9, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8282,8 +8477,8 @@ static CUresult backward_0_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 616, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1099, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_37(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 616, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1099, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8306,7 +8501,7 @@ static CUresult backward_0_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1101, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1102, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 127, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 609, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 610, 4, 0), .dx.rstd = at(c, 611, 4, 0), .dx.scale = at(c, 125, 4, 0), .dx.shift = at(c, 126, 4, 0), .x = {at(c, 612, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_19(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1101, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1102, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 127, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 609, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 610, 4, 0), .dx.rstd = at(c, 611, 4, 0), .dx.scale = at(c, 125, 4, 0), .dx.shift = at(c, 126, 4, 0), .x = {at(c, 612, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_6(n, h, w)};
     r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
   return r;
@@ -8374,8 +8569,8 @@ static CUresult backward_0_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 608, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1103, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_38(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 608, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1103, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_48(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -8398,7 +8593,7 @@ static CUresult backward_0_188(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1105, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 121, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_39(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1105, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 121, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_49(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -8442,7 +8637,7 @@ static CUresult backward_0_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 604, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 773, e, 17 * h * w / 16), 357 * h * w / 256, 17 * w / 4, 68, 1}, .partial = kept(c, lane) + kept_40(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 604, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 773, e, 17 * h * w / 16), 357 * h * w / 256, 17 * w / 4, 68, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_weight_gradient_partial_e_shape_42_68_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468), 2, 1, 128, &a);
   }
   return r;
@@ -8454,12 +8649,8 @@ static CUresult backward_0_193(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 17 * h * w / 16), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 256, 68}, .dshift = at(c, 885, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 16), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 17 * h * w / 16), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 256, 68}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 16), 396))};
     r = launch(c, k_channel_sum_partial_3_68_4_32_e, lane, smaller(ceiling(n * h * w / 256, 16), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 17 * h * w / 16), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 256, 68}, .dshift = at(c, 885, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 16), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 9, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8506,8 +8697,8 @@ static CUresult backward_0_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 600, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1107, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_42(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 600, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1107, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8530,7 +8721,7 @@ static CUresult backward_0_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1109, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1110, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 113, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 593, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 594, 4, 0), .dx.rstd = at(c, 595, 4, 0), .dx.scale = at(c, 111, 4, 0), .dx.shift = at(c, 112, 4, 0), .x = {at(c, 596, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1109, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1110, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 113, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 593, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 594, 4, 0), .dx.rstd = at(c, 595, 4, 0), .dx.scale = at(c, 111, 4, 0), .dx.shift = at(c, 112, 4, 0), .x = {at(c, 596, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_12(n, h, w)};
     r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
@@ -8598,8 +8789,8 @@ static CUresult backward_0_205(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 592, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1111, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_43(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 592, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1111, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8622,7 +8813,7 @@ static CUresult backward_0_207(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1113, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 107, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_44(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1113, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 107, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_52(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -8634,7 +8825,7 @@ static CUresult backward_0_208(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 1004, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 998, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 878, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 872, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 962, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 956, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 878, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_52(n, h, w), at(c, 872, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 84, 1, 1, 256, &a);
   }
   return r;
@@ -8670,7 +8861,7 @@ static CUresult backward_0_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 588, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 773, e, 0), 357 * h * w / 256, 17 * w / 2, 68, 1}, .partial = kept(c, lane) + kept_35(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 588, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 773, e, 0), 357 * h * w / 256, 17 * w / 2, 68, 1}, .partial = kept(c, lane) + kept_50(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_weight_gradient_partial_e_shape_21_68_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937), 2, 1, 128, &a);
   }
   return r;
@@ -8682,12 +8873,8 @@ static CUresult backward_0_212(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 0), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 64, 68}, .dshift = at(c, 871, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 16), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 0), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 64, 68}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 16), 396))};
     r = launch(c, k_channel_sum_partial_3_68_4_32_e, lane, smaller(ceiling(n * h * w / 64, 16), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 0), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 64, 68}, .dshift = at(c, 871, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 16), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 16), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 9, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8734,8 +8921,8 @@ static CUresult backward_0_216(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 584, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1115, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_47(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 584, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1115, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_54(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8758,7 +8945,7 @@ static CUresult backward_0_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1117, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1118, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 99, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 577, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 578, 4, 0), .dx.rstd = at(c, 579, 4, 0), .dx.scale = at(c, 97, 4, 0), .dx.shift = at(c, 98, 4, 0), .x = {at(c, 580, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_5(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1117, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1118, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 99, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 577, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 578, 4, 0), .dx.rstd = at(c, 579, 4, 0), .dx.scale = at(c, 97, 4, 0), .dx.shift = at(c, 98, 4, 0), .x = {at(c, 580, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_18(n, h, w)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
@@ -8780,11 +8967,7 @@ static CUresult backward_0_219(context *c, int lane) {
 static CUresult backward_0_220(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 934, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 928, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 864, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
-  }
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -8830,12 +9013,8 @@ static CUresult backward_0_224(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 576, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1119, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_45(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 9, .entry = {{kept(c, lane), at(c, 926, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 917, 4, 0), 6, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 898, 4, 0), 48, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725)), 5780, 85, 68, 1, 0}, {kept(c, lane) + kept_37(n, h, w), at(c, 895, 4, 0), 94, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_38(n, h, w), at(c, 889, 4, 0), 123, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_40(n, h, w), at(c, 884, 4, 0), 208, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), 2856, 42, 68, 1, 0}, {kept(c, lane) + kept_42(n, h, w), at(c, 881, 4, 0), 298, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_43(n, h, w), at(c, 875, 4, 0), 312, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_45(n, h, w), at(c, 861, 4, 0), 354, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 396, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 576, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1119, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_55(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -8858,7 +9037,7 @@ static CUresult backward_0_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1121, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 93, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_36(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1121, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 93, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_56(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -8870,7 +9049,7 @@ static CUresult backward_0_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 976, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 906, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_34(n, h, w), at(c, 900, 4, 0), 12, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_36(n, h, w), at(c, 858, 4, 0), 30, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 990, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 984, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 864, 4, 0), 24, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_56(n, h, w), at(c, 858, 4, 0), 30, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
   }
   return r;
@@ -8906,8 +9085,8 @@ static CUresult backward_0_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 572, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 771, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane) + kept_48(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 572, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 771, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_1_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344), 2, 1, 128, &a);
   }
   return r;
 }
@@ -8918,12 +9097,8 @@ static CUresult backward_0_231(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 5 * h * w / 256), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 1024, 1}, .dshift = at(c, 857, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 5 * h * w / 256), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 1024, 1}, .partial = kept(c, lane) + kept_59(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 5 * h * w / 256), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 1024, 1}, .dshift = at(c, 857, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -8970,8 +9145,8 @@ static CUresult backward_0_235(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 568, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1123, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_52(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 568, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1123, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_60(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -8994,7 +9169,7 @@ static CUresult backward_0_237(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1125, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1126, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 85, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 561, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 562, 4, 0), .dx.rstd = at(c, 563, 4, 0), .dx.scale = at(c, 83, 4, 0), .dx.shift = at(c, 84, 4, 0), .x = {at(c, 564, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_15(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1125, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1126, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 85, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 561, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 562, 4, 0), .dx.rstd = at(c, 563, 4, 0), .dx.scale = at(c, 83, 4, 0), .dx.shift = at(c, 84, 4, 0), .x = {at(c, 564, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_12(n, h, w)};
     r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
   return r;
@@ -9016,7 +9191,11 @@ static CUresult backward_0_238(context *c, int lane) {
 static CUresult backward_0_239(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e, (void)lane;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 1004, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 998, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 850, 4, 0), 42, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
+  }
   return r;
 }
 
@@ -9062,8 +9241,8 @@ static CUresult backward_0_243(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 560, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1127, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 560, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1127, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_61(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -9086,7 +9265,7 @@ static CUresult backward_0_245(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1129, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 79, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_54(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1129, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 79, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_51(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -9096,7 +9275,11 @@ static CUresult backward_0_245(context *c, int lane) {
 static CUresult backward_0_246(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e, (void)lane;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 934, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 928, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 892, 4, 0), 42, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_49(n, h, w), at(c, 886, 4, 0), 48, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_51(n, h, w), at(c, 844, 4, 0), 84, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 120, 1, 1, 256, &a);
+  }
   return r;
 }
 
@@ -9130,8 +9313,8 @@ static CUresult backward_0_249(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 556, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 771, e, h * w / 64), 21 * h * w / 1024, w / 16, 1, 1}, .partial = kept(c, lane) + kept_53(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 556, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 771, e, h * w / 64), 21 * h * w / 1024, w / 16, 1, 1}, .partial = kept(c, lane) + kept_63(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_1_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9142,12 +9325,8 @@ static CUresult backward_0_250(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, h * w / 64), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 256, 1}, .dshift = at(c, 843, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, h * w / 64), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 256, 1}, .partial = kept(c, lane) + kept_57(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, h * w / 64), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 256, 1}, .dshift = at(c, 843, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -9194,8 +9373,8 @@ static CUresult backward_0_254(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 552, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1131, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_57(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 552, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1131, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_65(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9218,7 +9397,7 @@ static CUresult backward_0_256(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1133, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1134, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 71, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 545, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 546, 4, 0), .dx.rstd = at(c, 547, 4, 0), .dx.scale = at(c, 69, 4, 0), .dx.shift = at(c, 70, 4, 0), .x = {at(c, 548, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1133, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1134, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 71, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 545, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 546, 4, 0), .dx.rstd = at(c, 547, 4, 0), .dx.scale = at(c, 69, 4, 0), .dx.shift = at(c, 70, 4, 0), .x = {at(c, 548, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_23(n, h, w)};
     r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
@@ -9286,8 +9465,8 @@ static CUresult backward_0_262(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 544, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1135, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_55(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 544, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1135, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_67(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -9310,7 +9489,7 @@ static CUresult backward_0_264(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1137, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 65, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_44(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1137, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 65, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_68(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -9320,11 +9499,7 @@ static CUresult backward_0_264(context *c, int lane) {
 static CUresult backward_0_265(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 962, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 956, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 836, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 830, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 84, 1, 1, 256, &a);
-  }
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -9358,8 +9533,8 @@ static CUresult backward_0_268(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 540, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 771, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_58(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_1_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 540, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 771, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_66(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_1_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9370,12 +9545,8 @@ static CUresult backward_0_269(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 0), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 64, 1}, .dshift = at(c, 829, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 0), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 64, 1}, .partial = kept(c, lane) + kept_71(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 0), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 64, 1}, .dshift = at(c, 829, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -9422,8 +9593,8 @@ static CUresult backward_0_273(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 536, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1139, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_60(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 536, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1139, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_72(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9446,7 +9617,7 @@ static CUresult backward_0_275(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1141, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1142, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 57, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 529, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 530, 4, 0), .dx.rstd = at(c, 531, 4, 0), .dx.scale = at(c, 55, 4, 0), .dx.shift = at(c, 56, 4, 0), .x = {at(c, 532, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1141, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1142, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 57, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 529, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 530, 4, 0), .dx.rstd = at(c, 531, 4, 0), .dx.scale = at(c, 55, 4, 0), .dx.shift = at(c, 56, 4, 0), .x = {at(c, 532, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_12(n, h, w)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
@@ -9514,8 +9685,8 @@ static CUresult backward_0_281(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 528, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1143, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_59(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 528, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1143, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_73(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9538,7 +9709,7 @@ static CUresult backward_0_283(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1145, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 51, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_62(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1145, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 51, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_74(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -9550,7 +9721,7 @@ static CUresult backward_0_284(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 920, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 914, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 822, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_62(n, h, w), at(c, 816, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 920, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 914, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 822, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_74(n, h, w), at(c, 816, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 66, 1, 1, 256, &a);
   }
   return r;
@@ -9586,8 +9757,8 @@ static CUresult backward_0_287(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 524, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 772, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_61(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 524, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 772, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_69(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336), 2, 1, 128, &a);
   }
   return r;
 }
@@ -9598,12 +9769,8 @@ static CUresult backward_0_288(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .partial = kept(c, lane) + kept_77(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -9650,8 +9817,8 @@ static CUresult backward_0_292(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 520, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1147, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_63(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 520, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1147, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_78(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -9674,7 +9841,7 @@ static CUresult backward_0_294(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1149, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1150, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 43, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 513, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 514, 4, 0), .dx.rstd = at(c, 515, 4, 0), .dx.scale = at(c, 41, 4, 0), .dx.shift = at(c, 42, 4, 0), .x = {at(c, 516, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_41(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1149, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1150, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 43, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 513, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 514, 4, 0), .dx.rstd = at(c, 515, 4, 0), .dx.scale = at(c, 41, 4, 0), .dx.shift = at(c, 42, 4, 0), .x = {at(c, 516, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_16(n, h, w)};
     r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
   return r;
@@ -9742,8 +9909,8 @@ static CUresult backward_0_300(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 512, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1151, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_65(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 512, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1151, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_79(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -9766,7 +9933,7 @@ static CUresult backward_0_302(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1153, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 37, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_67(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1153, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 37, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_80(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -9778,8 +9945,8 @@ static CUresult backward_0_303(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 7, .entry = {{kept(c, lane), at(c, 1018, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 1012, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 970, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 892, 4, 0), 78, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 886, 4, 0), 84, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_41(n, h, w), at(c, 808, 4, 0), 120, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_67(n, h, w), at(c, 802, 4, 0), 126, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 162, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 906, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 808, 4, 0), 6, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_80(n, h, w), at(c, 802, 4, 0), 12, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
   }
   return r;
 }
@@ -9814,8 +9981,8 @@ static CUresult backward_0_306(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 508, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 772, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_66(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 508, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 772, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_75(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9826,12 +9993,8 @@ static CUresult backward_0_307(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 801, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .partial = kept(c, lane) + kept_81(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 801, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -9878,8 +10041,8 @@ static CUresult backward_0_311(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 504, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1155, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_70(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 504, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1155, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_83(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -9902,7 +10065,7 @@ static CUresult backward_0_313(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1157, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1158, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 29, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 497, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 498, 4, 0), .dx.rstd = at(c, 499, 4, 0), .dx.scale = at(c, 27, 4, 0), .dx.shift = at(c, 28, 4, 0), .x = {at(c, 500, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_15(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1157, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1158, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 29, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 497, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 498, 4, 0), .dx.rstd = at(c, 499, 4, 0), .dx.scale = at(c, 27, 4, 0), .dx.shift = at(c, 28, 4, 0), .x = {at(c, 500, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_46(n, h, w)};
     r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
@@ -9970,8 +10133,8 @@ static CUresult backward_0_319(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 496, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1159, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_68(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 496, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1159, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_84(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -9994,7 +10157,7 @@ static CUresult backward_0_321(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1161, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 23, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_72(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1161, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 23, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_86(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -10006,8 +10169,8 @@ static CUresult backward_0_322(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 948, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 942, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 794, 4, 0), 24, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_72(n, h, w), at(c, 788, 4, 0), 30, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 66, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 6, .entry = {{kept(c, lane), at(c, 976, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 948, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 942, 4, 0), 12, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_33(n, h, w), at(c, 900, 4, 0), 30, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_46(n, h, w), at(c, 794, 4, 0), 48, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_86(n, h, w), at(c, 788, 4, 0), 54, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 90, 1, 1, 256, &a);
   }
   return r;
 }
@@ -10042,8 +10205,8 @@ static CUresult backward_0_325(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 492, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 772, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_71(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 492, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 772, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_85(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10054,12 +10217,12 @@ static CUresult backward_0_326(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 787, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .partial = kept(c, lane) + kept_87(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 787, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 20, .entry = {{kept(c, lane), at(c, 899, 4, 0), 0, 5, (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396)), 68, 1, 68, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 884, 4, 0), 3, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), 2856, 42, 68, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 885, 4, 0), 93, 5, (int32_t)(smaller(ceiling(n * h * w / 256, 16), 396)), 68, 1, 68, 1, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 881, 4, 0), 96, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 875, 4, 0), 110, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 871, 4, 0), 131, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 16), 396)), 68, 1, 68, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 856, 4, 0), 134, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_59(n, h, w), at(c, 857, 4, 0), 135, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_60(n, h, w), at(c, 853, 4, 0), 136, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_61(n, h, w), at(c, 847, 4, 0), 165, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_63(n, h, w), at(c, 842, 4, 0), 250, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_65(n, h, w), at(c, 839, 4, 0), 251, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_67(n, h, w), at(c, 833, 4, 0), 265, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_69(n, h, w), at(c, 814, 4, 0), 286, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_77(n, h, w), at(c, 815, 4, 0), 288, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_78(n, h, w), at(c, 811, 4, 0), 289, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_79(n, h, w), at(c, 805, 4, 0), 318, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_81(n, h, w), at(c, 801, 4, 0), 403, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_84(n, h, w), at(c, 791, 4, 0), 404, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_87(n, h, w), at(c, 787, 4, 0), 425, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 426, 1, 1, 256, &a);
   }
   return r;
 }
@@ -10106,12 +10269,8 @@ static CUresult backward_0_330(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 488, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1163, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_75(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 8, .entry = {{kept(c, lane), at(c, 847, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_55(n, h, w), at(c, 833, 4, 0), 85, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_59(n, h, w), at(c, 819, 4, 0), 127, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_63(n, h, w), at(c, 811, 4, 0), 169, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_66(n, h, w), at(c, 800, 4, 0), 198, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_70(n, h, w), at(c, 797, 4, 0), 204, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_71(n, h, w), at(c, 786, 4, 0), 218, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_75(n, h, w), at(c, 783, 4, 0), 221, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 235, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 488, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1163, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_89(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10134,7 +10293,7 @@ static CUresult backward_0_332(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1165, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1166, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 15, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 481, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 482, 4, 0), .dx.rstd = at(c, 483, 4, 0), .dx.scale = at(c, 13, 4, 0), .dx.shift = at(c, 14, 4, 0), .x = {at(c, 484, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_56(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1165, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1166, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 15, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 481, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 482, 4, 0), .dx.rstd = at(c, 483, 4, 0), .dx.scale = at(c, 13, 4, 0), .dx.shift = at(c, 14, 4, 0), .x = {at(c, 484, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_70(n, h, w)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
@@ -10202,12 +10361,12 @@ static CUresult backward_0_338(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 480, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1167, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_73(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 480, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1167, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_91(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 13, .entry = {{kept(c, lane), at(c, 903, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_35(n, h, w), at(c, 870, 4, 0), 42, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), 1428, 21, 68, 1, 0}, {kept(c, lane) + kept_47(n, h, w), at(c, 867, 4, 0), 87, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_48(n, h, w), at(c, 856, 4, 0), 101, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_52(n, h, w), at(c, 853, 4, 0), 102, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_53(n, h, w), at(c, 842, 4, 0), 131, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_57(n, h, w), at(c, 839, 4, 0), 133, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_58(n, h, w), at(c, 828, 4, 0), 147, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_60(n, h, w), at(c, 825, 4, 0), 148, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_61(n, h, w), at(c, 814, 4, 0), 162, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_65(n, h, w), at(c, 805, 4, 0), 165, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_68(n, h, w), at(c, 791, 4, 0), 250, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_73(n, h, w), at(c, 777, 4, 0), 292, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 334, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 15, .entry = {{kept(c, lane), at(c, 895, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_48(n, h, w), at(c, 889, 4, 0), 29, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_50(n, h, w), at(c, 870, 4, 0), 114, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), 1428, 21, 68, 1, 0}, {kept(c, lane) + kept_54(n, h, w), at(c, 867, 4, 0), 159, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_55(n, h, w), at(c, 861, 4, 0), 173, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_57(n, h, w), at(c, 843, 4, 0), 215, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_66(n, h, w), at(c, 828, 4, 0), 216, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_71(n, h, w), at(c, 829, 4, 0), 217, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_72(n, h, w), at(c, 825, 4, 0), 218, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_73(n, h, w), at(c, 819, 4, 0), 232, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_75(n, h, w), at(c, 800, 4, 0), 274, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_83(n, h, w), at(c, 797, 4, 0), 277, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_85(n, h, w), at(c, 786, 4, 0), 291, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_89(n, h, w), at(c, 783, 4, 0), 294, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_91(n, h, w), at(c, 777, 4, 0), 308, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 350, 1, 1, 256, &a);
   }
   return r;
 }
@@ -10230,7 +10389,7 @@ static CUresult backward_0_340(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1169, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 9, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_77(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1169, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 9, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_92(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -10242,8 +10401,8 @@ static CUresult backward_0_341(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 6, .entry = {{kept(c, lane), at(c, 990, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 984, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 850, 4, 0), 24, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_54(n, h, w), at(c, 844, 4, 0), 30, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_56(n, h, w), at(c, 780, 4, 0), 66, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_77(n, h, w), at(c, 774, 4, 0), 72, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 90, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 7, .entry = {{kept(c, lane), at(c, 1018, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 1012, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 970, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 836, 4, 0), 78, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_68(n, h, w), at(c, 830, 4, 0), 84, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_70(n, h, w), at(c, 780, 4, 0), 120, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_92(n, h, w), at(c, 774, 4, 0), 126, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 144, 1, 1, 256, &a);
   }
   return r;
 }
@@ -10254,8 +10413,20 @@ static CUresult backward_1_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 716, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 768, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 716, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 768, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_1_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.cls_stems.2.2.conv2d.bias_gradient
+static CUresult backward_1_3(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, 5 * h * w / 256), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 1024, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10266,8 +10437,8 @@ static CUresult backward_1_7(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 712, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1051, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_80(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 712, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1051, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_95(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10278,8 +10449,8 @@ static CUresult backward_1_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 704, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1055, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_81(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 704, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1055, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_97(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -10290,7 +10461,7 @@ static CUresult backward_1_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1057, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 205, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1057, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 205, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -10302,8 +10473,20 @@ static CUresult backward_1_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 700, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 768, e, h * w / 64), 21 * h * w / 1024, w / 16, 1, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 700, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 768, e, h * w / 64), 21 * h * w / 1024, w / 16, 1, 1}, .partial = kept(c, lane) + kept_96(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_1_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.cls_stems.1.2.conv2d.bias_gradient
+static CUresult backward_1_22(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, h * w / 64), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 256, 1}, .partial = kept(c, lane) + kept_99(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10314,8 +10497,8 @@ static CUresult backward_1_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 696, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1059, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_83(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 696, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1059, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_100(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10326,8 +10509,8 @@ static CUresult backward_1_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 688, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1063, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_84(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 688, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1063, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_101(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10338,7 +10521,7 @@ static CUresult backward_1_36(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1065, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 191, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1065, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 191, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -10350,8 +10533,20 @@ static CUresult backward_1_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 684, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 768, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_82(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_1_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 684, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 768, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_98(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_1_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.cls_stems.0.2.conv2d.bias_gradient
+static CUresult backward_1_41(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 768, e, 0), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 64, 1}, .partial = kept(c, lane) + kept_103(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10362,8 +10557,20 @@ static CUresult backward_1_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 680, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1067, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_85(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 680, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1067, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_102(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient head.o2m.cls_stems.0.1.0.conv.conv.conv2d.input_gradient
+static CUresult backward_1_47(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1069, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1070, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 183, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 673, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 674, 4, 0), .dx.rstd = at(c, 675, 4, 0), .dx.scale = at(c, 181, 4, 0), .dx.shift = at(c, 182, 4, 0), .x = {at(c, 676, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane)};
+    r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10374,8 +10581,8 @@ static CUresult backward_1_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 672, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1071, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_86(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 672, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1071, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_104(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10386,7 +10593,7 @@ static CUresult backward_1_55(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1073, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 177, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1073, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 177, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_16(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -10398,8 +10605,20 @@ static CUresult backward_1_59(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 668, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 769, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_87(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 668, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 769, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_105(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.box_stems.2.2.conv2d.bias_gradient
+static CUresult backward_1_60(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .partial = kept(c, lane) + kept_107(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10410,8 +10629,8 @@ static CUresult backward_1_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 664, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1075, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_88(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 664, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1075, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_106(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10422,8 +10641,8 @@ static CUresult backward_1_72(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 656, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1079, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_89(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 656, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1079, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_108(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -10434,7 +10653,7 @@ static CUresult backward_1_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1081, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 163, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_5(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1081, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 163, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_6(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -10446,8 +10665,20 @@ static CUresult backward_1_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 652, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 769, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_90(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 652, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 769, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_109(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.box_stems.1.2.conv2d.bias_gradient
+static CUresult backward_1_79(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .partial = kept(c, lane) + kept_110(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10458,8 +10689,8 @@ static CUresult backward_1_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 648, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1083, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_92(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 648, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1083, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_111(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10470,8 +10701,20 @@ static CUresult backward_1_91(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 640, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1087, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_93(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 640, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1087, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_112(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient head.o2m.box_stems.1.0.0.conv.conv.conv2d.input_gradient
+static CUresult backward_1_93(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1089, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 149, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_12(n, h, w)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
 }
@@ -10482,8 +10725,20 @@ static CUresult backward_1_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 636, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 769, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_91(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 636, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 769, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_113(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2m.box_stems.0.2.conv2d.bias_gradient
+static CUresult backward_1_98(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 769, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .partial = kept(c, lane) + kept_114(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10494,20 +10749,8 @@ static CUresult backward_1_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 632, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1091, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_95(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// conv2d_input_gradient head.o2m.box_stems.0.1.0.conv.conv.conv2d.input_gradient
-static CUresult backward_1_104(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1093, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1094, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 141, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 625, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 626, 4, 0), .dx.rstd = at(c, 627, 4, 0), .dx.scale = at(c, 139, 4, 0), .dx.shift = at(c, 140, 4, 0), .x = {at(c, 628, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane)};
-    r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 632, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1091, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_116(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10518,8 +10761,8 @@ static CUresult backward_1_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 624, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1095, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_94(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 624, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1095, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_118(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10530,7 +10773,7 @@ static CUresult backward_1_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1097, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 135, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1097, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 135, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_16(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -10542,8 +10785,20 @@ static CUresult backward_1_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 620, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 773, e, 85 * h * w / 64), 357 * h * w / 256, 17 * w / 8, 68, 1}, .partial = kept(c, lane) + kept_96(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 620, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 773, e, 85 * h * w / 64), 357 * h * w / 256, 17 * w / 8, 68, 1}, .partial = kept(c, lane) + kept_117(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_weight_gradient_partial_e_shape_85_68_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725), 4, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.keypoint_stems.2.2.conv2d.bias_gradient
+static CUresult backward_1_117(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 85 * h * w / 64), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 1024, 68}, .partial = kept(c, lane) + kept_120(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 16), 396))};
+    r = launch(c, k_channel_sum_partial_3_68_4_32_e, lane, smaller(ceiling(n * h * w / 1024, 16), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10554,8 +10809,8 @@ static CUresult backward_1_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 616, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1099, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_98(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 616, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1099, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_121(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10578,8 +10833,8 @@ static CUresult backward_1_129(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 608, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1103, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_99(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 608, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1103, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_119(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -10590,7 +10845,7 @@ static CUresult backward_1_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1105, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 121, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1105, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 121, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -10602,12 +10857,20 @@ static CUresult backward_1_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 604, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 773, e, 17 * h * w / 16), 357 * h * w / 256, 17 * w / 4, 68, 1}, .partial = kept(c, lane) + kept_100(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 604, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 773, e, 17 * h * w / 16), 357 * h * w / 256, 17 * w / 4, 68, 1}, .partial = kept(c, lane) + kept_122(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_weight_gradient_partial_e_shape_42_68_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468), 2, 1, 128, &a);
   }
+  return r;
+}
+
+// channel_sum head.o2o.keypoint_stems.1.2.conv2d.bias_gradient
+static CUresult backward_1_136(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 12, .entry = {{kept(c, lane), at(c, 968, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_83(n, h, w), at(c, 965, 4, 0), 2, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_84(n, h, w), at(c, 959, 4, 0), 16, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_85(n, h, w), at(c, 951, 4, 0), 58, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_87(n, h, w), at(c, 940, 4, 0), 72, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_89(n, h, w), at(c, 931, 4, 0), 75, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_91(n, h, w), at(c, 912, 4, 0), 160, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_95(n, h, w), at(c, 909, 4, 0), 163, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_96(n, h, w), at(c, 898, 4, 0), 177, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725)), 5780, 85, 68, 1, 0}, {kept(c, lane) + kept_98(n, h, w), at(c, 895, 4, 0), 223, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_99(n, h, w), at(c, 889, 4, 0), 252, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_100(n, h, w), at(c, 884, 4, 0), 337, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), 2856, 42, 68, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 427, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 17 * h * w / 16), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 256, 68}, .partial = kept(c, lane) + kept_123(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 16), 396))};
+    r = launch(c, k_channel_sum_partial_3_68_4_32_e, lane, smaller(ceiling(n * h * w / 256, 16), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10618,8 +10881,8 @@ static CUresult backward_1_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 600, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1107, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_97(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 600, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1107, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_124(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10630,7 +10893,7 @@ static CUresult backward_1_142(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1109, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1110, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 113, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 593, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 594, 4, 0), .dx.rstd = at(c, 595, 4, 0), .dx.scale = at(c, 111, 4, 0), .dx.shift = at(c, 112, 4, 0), .x = {at(c, 596, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1109, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1110, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 113, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 593, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 594, 4, 0), .dx.rstd = at(c, 595, 4, 0), .dx.scale = at(c, 111, 4, 0), .dx.shift = at(c, 112, 4, 0), .x = {at(c, 596, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_23(n, h, w)};
     r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
@@ -10642,8 +10905,8 @@ static CUresult backward_1_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 592, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1111, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 592, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1111, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_126(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10654,7 +10917,7 @@ static CUresult backward_1_150(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1113, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 107, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1113, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 107, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_68(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -10664,7 +10927,11 @@ static CUresult backward_1_150(context *c, int lane) {
 static CUresult backward_1_151(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e, (void)lane;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 976, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 970, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 928, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 878, 4, 0), 78, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_68(n, h, w), at(c, 872, 4, 0), 84, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 120, 1, 1, 256, &a);
+  }
   return r;
 }
 
@@ -10674,12 +10941,24 @@ static CUresult backward_1_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 588, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 773, e, 0), 357 * h * w / 256, 17 * w / 2, 68, 1}, .partial = kept(c, lane) + kept_102(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 588, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 773, e, 0), 357 * h * w / 256, 17 * w / 2, 68, 1}, .partial = kept(c, lane) + kept_125(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_weight_gradient_partial_e_shape_21_68_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937), 2, 1, 128, &a);
   }
+  return r;
+}
+
+// channel_sum head.o2o.keypoint_stems.0.2.conv2d.bias_gradient
+static CUresult backward_1_155(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 12, .entry = {{kept(c, lane), at(c, 982, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_80(n, h, w), at(c, 979, 4, 0), 1, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_81(n, h, w), at(c, 973, 4, 0), 30, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_82(n, h, w), at(c, 954, 4, 0), 115, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_86(n, h, w), at(c, 945, 4, 0), 116, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_88(n, h, w), at(c, 937, 4, 0), 158, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_90(n, h, w), at(c, 926, 4, 0), 187, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_92(n, h, w), at(c, 923, 4, 0), 193, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_93(n, h, w), at(c, 917, 4, 0), 207, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_94(n, h, w), at(c, 903, 4, 0), 249, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_97(n, h, w), at(c, 881, 4, 0), 291, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_102(n, h, w), at(c, 870, 4, 0), 305, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), 1428, 21, 68, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 350, 1, 1, 256, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 773, e, 0), {0, 357 * h * w / 256, 68, 1}}, .extent = {1, n, h * w / 64, 68}, .partial = kept(c, lane) + kept_128(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 16), 396))};
+    r = launch(c, k_channel_sum_partial_3_68_4_32_e, lane, smaller(ceiling(n * h * w / 64, 16), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 16, .entry = {{kept(c, lane), at(c, 982, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_95(n, h, w), at(c, 979, 4, 0), 1, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_97(n, h, w), at(c, 973, 4, 0), 30, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_98(n, h, w), at(c, 954, 4, 0), 115, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_103(n, h, w), at(c, 955, 4, 0), 116, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_104(n, h, w), at(c, 945, 4, 0), 117, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_106(n, h, w), at(c, 937, 4, 0), 159, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_109(n, h, w), at(c, 926, 4, 0), 188, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_111(n, h, w), at(c, 923, 4, 0), 191, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_113(n, h, w), at(c, 912, 4, 0), 205, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_116(n, h, w), at(c, 909, 4, 0), 208, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_118(n, h, w), at(c, 903, 4, 0), 222, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_119(n, h, w), at(c, 889, 4, 0), 264, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_123(n, h, w), at(c, 885, 4, 0), 349, 5, (int32_t)(smaller(ceiling(n * h * w / 256, 16), 396)), 68, 1, 68, 1, 0}, {kept(c, lane) + kept_125(n, h, w), at(c, 870, 4, 0), 352, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 264), 2937)), 1428, 21, 68, 1, 0}, {kept(c, lane) + kept_128(n, h, w), at(c, 871, 4, 0), 397, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 16), 396)), 68, 1, 68, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 400, 1, 1, 256, &a);
   }
   return r;
 }
@@ -10691,7 +10970,7 @@ static CUresult backward_1_159(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_weight_gradient_arguments a = {.x = {at(c, 584, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1115, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10702,20 +10981,8 @@ static CUresult backward_1_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1117, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1118, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 99, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 577, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 578, 4, 0), .dx.rstd = at(c, 579, 4, 0), .dx.scale = at(c, 97, 4, 0), .dx.shift = at(c, 98, 4, 0), .x = {at(c, 580, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1117, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1118, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 99, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 577, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 578, 4, 0), .dx.rstd = at(c, 579, 4, 0), .dx.scale = at(c, 97, 4, 0), .dx.shift = at(c, 98, 4, 0), .x = {at(c, 580, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.keypoint_stems.0.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_1_163(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 934, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 864, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 12, 1, 1, 256, &a);
   }
   return r;
 }
@@ -10726,8 +10993,8 @@ static CUresult backward_1_167(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 576, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1119, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_103(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 576, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1119, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_127(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10738,7 +11005,7 @@ static CUresult backward_1_169(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1121, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 93, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_15(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1121, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 93, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_31(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -10750,8 +11017,8 @@ static CUresult backward_1_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 906, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 900, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 858, 4, 0), 24, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 934, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 864, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 858, 4, 0), 12, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 30, 1, 1, 256, &a);
   }
   return r;
 }
@@ -10762,8 +11029,20 @@ static CUresult backward_1_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 572, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 771, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane) + kept_106(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 572, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 771, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane) + kept_130(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_1_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.cls_stems.2.2.conv2d.bias_gradient
+static CUresult backward_1_174(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 5 * h * w / 256), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 1024, 1}, .partial = kept(c, lane) + kept_132(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10774,8 +11053,12 @@ static CUresult backward_1_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 568, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1123, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_109(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 568, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1123, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_131(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 20, .entry = {{kept(c, lane), at(c, 983, 4, 0), 0, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_96(n, h, w), at(c, 968, 4, 0), 1, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_99(n, h, w), at(c, 969, 4, 0), 2, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_100(n, h, w), at(c, 965, 4, 0), 3, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_101(n, h, w), at(c, 959, 4, 0), 17, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_102(n, h, w), at(c, 951, 4, 0), 38, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_105(n, h, w), at(c, 940, 4, 0), 52, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_107(n, h, w), at(c, 941, 4, 0), 54, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_108(n, h, w), at(c, 931, 4, 0), 55, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_110(n, h, w), at(c, 927, 4, 0), 140, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_112(n, h, w), at(c, 917, 4, 0), 141, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_114(n, h, w), at(c, 913, 4, 0), 162, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_117(n, h, w), at(c, 898, 4, 0), 163, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 132), 725)), 5780, 85, 68, 1, 0}, {kept(c, lane) + kept_120(n, h, w), at(c, 899, 4, 0), 209, 5, (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396)), 68, 1, 68, 1, 0}, {kept(c, lane) + kept_121(n, h, w), at(c, 895, 4, 0), 212, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_122(n, h, w), at(c, 884, 4, 0), 241, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), 2856, 42, 68, 1, 0}, {kept(c, lane) + kept_124(n, h, w), at(c, 881, 4, 0), 331, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_126(n, h, w), at(c, 875, 4, 0), 345, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_127(n, h, w), at(c, 861, 4, 0), 366, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_131(n, h, w), at(c, 853, 4, 0), 408, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 437, 1, 1, 256, &a);
   }
   return r;
 }
@@ -10786,9 +11069,17 @@ static CUresult backward_1_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1125, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1126, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 85, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 561, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 562, 4, 0), .dx.rstd = at(c, 563, 4, 0), .dx.scale = at(c, 83, 4, 0), .dx.shift = at(c, 84, 4, 0), .x = {at(c, 564, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_19(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1125, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1126, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 85, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 561, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 562, 4, 0), .dx.rstd = at(c, 563, 4, 0), .dx.scale = at(c, 83, 4, 0), .dx.shift = at(c, 84, 4, 0), .x = {at(c, 564, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane)};
     r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.2.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_1_182(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -10798,8 +11089,8 @@ static CUresult backward_1_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 560, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1127, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_107(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 560, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1127, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_133(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -10810,7 +11101,7 @@ static CUresult backward_1_188(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1129, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 79, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_39(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1129, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 79, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -10822,8 +11113,8 @@ static CUresult backward_1_189(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 976, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 970, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 928, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 850, 4, 0), 78, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 844, 4, 0), 84, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 120, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 850, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 844, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
   }
   return r;
 }
@@ -10834,8 +11125,20 @@ static CUresult backward_1_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 556, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 771, e, h * w / 64), 21 * h * w / 1024, w / 16, 1, 1}, .partial = kept(c, lane) + kept_110(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 556, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 771, e, h * w / 64), 21 * h * w / 1024, w / 16, 1, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_1_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.cls_stems.1.2.conv2d.bias_gradient
+static CUresult backward_1_193(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, h * w / 64), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 256, 1}, .partial = kept(c, lane) + kept_135(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10846,8 +11149,20 @@ static CUresult backward_1_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 552, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1131, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_112(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 552, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1131, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_136(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient head.o2o.cls_stems.1.1.0.conv.conv.conv2d.input_gradient
+static CUresult backward_1_199(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1133, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1134, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 71, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 545, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 546, 4, 0), .dx.rstd = at(c, 547, 4, 0), .dx.scale = at(c, 69, 4, 0), .dx.shift = at(c, 70, 4, 0), .x = {at(c, 548, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
+    r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
 }
@@ -10858,8 +11173,32 @@ static CUresult backward_1_205(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 544, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1135, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_111(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 544, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1135, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_137(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient head.o2o.cls_stems.1.0.0.conv.conv.conv2d.input_gradient
+static CUresult backward_1_207(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1137, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 65, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_139(n, h, w)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.cls_stems.1.0.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_1_208(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 920, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 836, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_139(n, h, w), at(c, 830, 4, 0), 12, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
   }
   return r;
 }
@@ -10870,8 +11209,20 @@ static CUresult backward_1_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 540, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 771, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_113(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_1_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 540, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 771, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_138(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_1_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.cls_stems.0.2.conv2d.bias_gradient
+static CUresult backward_1_212(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 0), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 64, 1}, .partial = kept(c, lane) + kept_140(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10882,8 +11233,8 @@ static CUresult backward_1_216(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 536, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1139, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_115(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 536, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1139, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_142(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10894,7 +11245,7 @@ static CUresult backward_1_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1141, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1142, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 57, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 529, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 530, 4, 0), .dx.rstd = at(c, 531, 4, 0), .dx.scale = at(c, 55, 4, 0), .dx.shift = at(c, 56, 4, 0), .x = {at(c, 532, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_15(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1141, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1142, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 57, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 529, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 530, 4, 0), .dx.rstd = at(c, 531, 4, 0), .dx.scale = at(c, 55, 4, 0), .dx.shift = at(c, 56, 4, 0), .x = {at(c, 532, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_115(n, h, w)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
@@ -10906,8 +11257,8 @@ static CUresult backward_1_224(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 528, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1143, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_114(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 528, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1143, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_144(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -10918,7 +11269,7 @@ static CUresult backward_1_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1145, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 51, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_117(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1145, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 51, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_145(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -10930,8 +11281,8 @@ static CUresult backward_1_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 948, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 942, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 822, 4, 0), 24, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_117(n, h, w), at(c, 816, 4, 0), 30, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 962, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 956, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 914, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_115(n, h, w), at(c, 822, 4, 0), 78, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_145(n, h, w), at(c, 816, 4, 0), 84, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 102, 1, 1, 256, &a);
   }
   return r;
 }
@@ -10942,8 +11293,20 @@ static CUresult backward_1_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 524, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 772, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_116(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 524, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 772, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_143(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.2.2.conv2d.bias_gradient
+static CUresult backward_1_231(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .partial = kept(c, lane) + kept_148(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10954,8 +11317,8 @@ static CUresult backward_1_235(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 520, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1147, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_118(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 520, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1147, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_149(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -10966,7 +11329,7 @@ static CUresult backward_1_237(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1149, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1150, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 43, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 513, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 514, 4, 0), .dx.rstd = at(c, 515, 4, 0), .dx.scale = at(c, 41, 4, 0), .dx.shift = at(c, 42, 4, 0), .x = {at(c, 516, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_5(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1149, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1150, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 43, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 513, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 514, 4, 0), .dx.rstd = at(c, 515, 4, 0), .dx.scale = at(c, 41, 4, 0), .dx.shift = at(c, 42, 4, 0), .x = {at(c, 516, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_18(n, h, w)};
     r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
   return r;
@@ -10978,8 +11341,8 @@ static CUresult backward_1_243(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 512, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1151, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_120(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 512, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1151, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_150(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -10990,7 +11353,7 @@ static CUresult backward_1_245(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1153, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 37, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_122(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1153, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 37, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_151(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -11002,8 +11365,8 @@ static CUresult backward_1_246(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 892, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 886, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 808, 4, 0), 42, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_122(n, h, w), at(c, 802, 4, 0), 48, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 84, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 948, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 942, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 808, 4, 0), 24, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_151(n, h, w), at(c, 802, 4, 0), 30, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 66, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11014,8 +11377,20 @@ static CUresult backward_1_249(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 508, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 772, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_121(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 508, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 772, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_152(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.1.2.conv2d.bias_gradient
+static CUresult backward_1_250(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .partial = kept(c, lane) + kept_154(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11026,8 +11401,8 @@ static CUresult backward_1_254(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 504, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1155, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_125(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 504, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1155, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_155(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11038,7 +11413,7 @@ static CUresult backward_1_256(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1157, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1158, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 29, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 497, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 498, 4, 0), .dx.rstd = at(c, 499, 4, 0), .dx.scale = at(c, 27, 4, 0), .dx.shift = at(c, 28, 4, 0), .x = {at(c, 500, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1157, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1158, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 29, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 497, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 498, 4, 0), .dx.rstd = at(c, 499, 4, 0), .dx.scale = at(c, 27, 4, 0), .dx.shift = at(c, 28, 4, 0), .x = {at(c, 500, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_6(n, h, w)};
     r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
@@ -11050,8 +11425,8 @@ static CUresult backward_1_262(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 496, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1159, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_123(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 496, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1159, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_146(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11062,7 +11437,7 @@ static CUresult backward_1_264(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1161, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 23, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_127(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1161, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 23, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_157(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -11074,8 +11449,8 @@ static CUresult backward_1_265(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 878, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 794, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_127(n, h, w), at(c, 788, 4, 0), 12, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 892, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 886, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 794, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_157(n, h, w), at(c, 788, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 84, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11086,8 +11461,20 @@ static CUresult backward_1_268(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 492, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 772, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_126(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 492, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 772, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_156(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.0.2.conv2d.bias_gradient
+static CUresult backward_1_269(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .partial = kept(c, lane) + kept_158(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11098,12 +11485,12 @@ static CUresult backward_1_273(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 488, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1163, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_130(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 488, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1163, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_160(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 10, .entry = {{kept(c, lane), at(c, 875, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_103(n, h, w), at(c, 861, 4, 0), 42, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_107(n, h, w), at(c, 847, 4, 0), 84, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_111(n, h, w), at(c, 833, 4, 0), 169, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_114(n, h, w), at(c, 819, 4, 0), 211, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_118(n, h, w), at(c, 811, 4, 0), 253, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_121(n, h, w), at(c, 800, 4, 0), 282, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_125(n, h, w), at(c, 797, 4, 0), 288, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_126(n, h, w), at(c, 786, 4, 0), 302, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_130(n, h, w), at(c, 783, 4, 0), 305, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 319, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 16, .entry = {{kept(c, lane), at(c, 867, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_130(n, h, w), at(c, 856, 4, 0), 14, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_132(n, h, w), at(c, 857, 4, 0), 15, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_133(n, h, w), at(c, 847, 4, 0), 16, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_135(n, h, w), at(c, 843, 4, 0), 101, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_137(n, h, w), at(c, 833, 4, 0), 102, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_140(n, h, w), at(c, 829, 4, 0), 123, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_143(n, h, w), at(c, 814, 4, 0), 124, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_148(n, h, w), at(c, 815, 4, 0), 126, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_149(n, h, w), at(c, 811, 4, 0), 127, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_150(n, h, w), at(c, 805, 4, 0), 156, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_152(n, h, w), at(c, 800, 4, 0), 241, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_154(n, h, w), at(c, 801, 4, 0), 244, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_155(n, h, w), at(c, 797, 4, 0), 245, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_156(n, h, w), at(c, 786, 4, 0), 259, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_160(n, h, w), at(c, 783, 4, 0), 262, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 276, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11114,7 +11501,7 @@ static CUresult backward_1_275(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1165, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1166, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 15, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 481, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 482, 4, 0), .dx.rstd = at(c, 483, 4, 0), .dx.scale = at(c, 13, 4, 0), .dx.shift = at(c, 14, 4, 0), .x = {at(c, 484, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_104(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1165, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1166, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 15, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 481, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 482, 4, 0), .dx.rstd = at(c, 483, 4, 0), .dx.scale = at(c, 13, 4, 0), .dx.shift = at(c, 14, 4, 0), .x = {at(c, 484, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_18(n, h, w)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
@@ -11126,12 +11513,12 @@ static CUresult backward_1_281(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 480, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1167, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_128(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 480, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1167, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_161(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 11, .entry = {{kept(c, lane), at(c, 867, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_106(n, h, w), at(c, 856, 4, 0), 14, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_109(n, h, w), at(c, 853, 4, 0), 15, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_110(n, h, w), at(c, 842, 4, 0), 44, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_112(n, h, w), at(c, 839, 4, 0), 46, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_113(n, h, w), at(c, 828, 4, 0), 60, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_115(n, h, w), at(c, 825, 4, 0), 61, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_116(n, h, w), at(c, 814, 4, 0), 75, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_120(n, h, w), at(c, 805, 4, 0), 78, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_123(n, h, w), at(c, 791, 4, 0), 163, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_128(n, h, w), at(c, 777, 4, 0), 205, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 247, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 8, .entry = {{kept(c, lane), at(c, 842, 4, 0), 0, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_136(n, h, w), at(c, 839, 4, 0), 1, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_138(n, h, w), at(c, 828, 4, 0), 15, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_142(n, h, w), at(c, 825, 4, 0), 16, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_144(n, h, w), at(c, 819, 4, 0), 30, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_146(n, h, w), at(c, 791, 4, 0), 72, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_158(n, h, w), at(c, 787, 4, 0), 93, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_161(n, h, w), at(c, 777, 4, 0), 94, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 136, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11142,7 +11529,7 @@ static CUresult backward_1_283(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1169, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 9, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_132(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1169, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 9, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_56(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -11154,20 +11541,32 @@ static CUresult backward_1_284(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 920, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 914, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 872, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_104(n, h, w), at(c, 780, 4, 0), 78, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_132(n, h, w), at(c, 774, 4, 0), 84, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 102, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 906, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 900, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 780, 4, 0), 24, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_56(n, h, w), at(c, 774, 4, 0), 30, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient head.o2m.box_stems.1.0.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_2_151(context *c, int lane) {
+// conv2d_weight_gradient head.o2m.box_stems.0.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_2_163(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 920, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 914, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 906, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 6, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.0.0.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_2_170(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 976, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 948, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 942, 4, 0), 12, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_33(n, h, w), at(c, 900, 4, 0), 30, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11178,8 +11577,20 @@ static CUresult backward_2_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 572, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 771, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane) + kept_31(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 572, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 771, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane) + kept_44(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_1_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.cls_stems.2.2.conv2d.bias_gradient
+static CUresult backward_2_174(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 5 * h * w / 256), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 1024, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11190,8 +11601,24 @@ static CUresult backward_2_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 568, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1123, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_135(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 568, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1123, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_164(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 23, .entry = {{kept(c, lane), at(c, 1025, 4, 0), 0, 5, (int32_t)(smaller(ceiling(n * h * w / 1024, 16), 396)), 68, 1, 68, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 1010, 4, 0), 3, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 264), 1468)), 2856, 42, 68, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 1011, 4, 0), 93, 5, (int32_t)(smaller(ceiling(n * h * w / 256, 16), 396)), 68, 1, 68, 1, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 1007, 4, 0), 96, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 1001, 4, 0), 110, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 997, 4, 0), 131, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 16), 396)), 68, 1, 68, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 987, 4, 0), 134, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 979, 4, 0), 176, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 968, 4, 0), 205, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 965, 4, 0), 206, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_26(n, h, w), at(c, 959, 4, 0), 220, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_27(n, h, w), at(c, 940, 4, 0), 241, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_34(n, h, w), at(c, 941, 4, 0), 243, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_35(n, h, w), at(c, 937, 4, 0), 244, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_36(n, h, w), at(c, 931, 4, 0), 273, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_37(n, h, w), at(c, 926, 4, 0), 358, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_38(n, h, w), at(c, 927, 4, 0), 361, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 923, 4, 0), 362, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_40(n, h, w), at(c, 917, 4, 0), 376, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_41(n, h, w), at(c, 913, 4, 0), 397, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_43(n, h, w), at(c, 909, 4, 0), 398, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 856, 4, 0), 412, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_164(n, h, w), at(c, 853, 4, 0), 413, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 442, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient head.o2o.cls_stems.2.1.0.conv.conv.conv2d.input_gradient
+static CUresult backward_2_180(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1125, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1126, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 85, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 561, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 562, 4, 0), .dx.rstd = at(c, 563, 4, 0), .dx.scale = at(c, 83, 4, 0), .dx.shift = at(c, 84, 4, 0), .x = {at(c, 564, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_18(n, h, w)};
+    r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
   return r;
 }
@@ -11202,8 +11629,20 @@ static CUresult backward_2_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 560, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1127, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_136(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 560, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1127, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_96(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient head.o2o.cls_stems.2.0.0.conv.conv.conv2d.input_gradient
+static CUresult backward_2_188(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1129, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 79, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_151(n, h, w)};
+    r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
 }
@@ -11214,20 +11653,20 @@ static CUresult backward_2_189(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 1018, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 1012, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 970, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 850, 4, 0), 78, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 844, 4, 0), 84, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 120, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 990, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 984, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 850, 4, 0), 24, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_151(n, h, w), at(c, 844, 4, 0), 30, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 66, 1, 1, 256, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient head.o2o.cls_stems.1.2.conv2d.weight_gradient
-static CUresult backward_2_192(context *c, int lane) {
+// channel_sum head.o2o.cls_stems.1.2.conv2d.bias_gradient
+static CUresult backward_2_193(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 556, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 771, e, h * w / 64), 21 * h * w / 1024, w / 16, 1, 1}, .partial = kept(c, lane) + kept_137(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864), 1, 1, 128, &a);
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, h * w / 64), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 256, 1}, .partial = kept(c, lane) + kept_136(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11238,8 +11677,20 @@ static CUresult backward_2_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 552, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1131, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_138(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 552, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1131, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_166(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient head.o2o.cls_stems.1.1.0.conv.conv.conv2d.input_gradient
+static CUresult backward_2_199(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1133, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1134, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 71, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 545, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 546, 4, 0), .dx.rstd = at(c, 547, 4, 0), .dx.scale = at(c, 69, 4, 0), .dx.shift = at(c, 70, 4, 0), .x = {at(c, 548, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_12(n, h, w)};
+    r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
 }
@@ -11250,8 +11701,20 @@ static CUresult backward_2_205(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 544, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1135, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_139(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 544, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1135, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_167(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient head.o2o.cls_stems.1.0.0.conv.conv.conv2d.input_gradient
+static CUresult backward_2_207(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1137, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 65, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_52(n, h, w)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
 }
@@ -11262,7 +11725,7 @@ static CUresult backward_2_208(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 1004, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 998, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 836, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 830, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 962, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 956, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 836, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_52(n, h, w), at(c, 830, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 84, 1, 1, 256, &a);
   }
   return r;
@@ -11274,8 +11737,20 @@ static CUresult backward_2_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 540, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 771, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_35(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_1_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 540, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 771, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_168(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_1_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.cls_stems.0.2.conv2d.bias_gradient
+static CUresult backward_2_212(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 0), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 64, 1}, .partial = kept(c, lane) + kept_169(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11286,8 +11761,8 @@ static CUresult backward_2_216(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 536, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1139, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_140(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 536, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1139, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_170(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11298,20 +11773,8 @@ static CUresult backward_2_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1141, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1142, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 57, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 529, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 530, 4, 0), .dx.rstd = at(c, 531, 4, 0), .dx.scale = at(c, 55, 4, 0), .dx.shift = at(c, 56, 4, 0), .x = {at(c, 532, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_5(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1141, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1142, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 57, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 529, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 530, 4, 0), .dx.rstd = at(c, 531, 4, 0), .dx.scale = at(c, 55, 4, 0), .dx.shift = at(c, 56, 4, 0), .x = {at(c, 532, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_6(n, h, w)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.0.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_2_220(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 934, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 928, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 822, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11322,8 +11785,8 @@ static CUresult backward_2_224(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 528, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1143, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_141(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 528, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1143, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_171(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11334,7 +11797,7 @@ static CUresult backward_2_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1145, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 51, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_36(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1145, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 51, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_173(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -11346,8 +11809,8 @@ static CUresult backward_2_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 976, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 906, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_34(n, h, w), at(c, 900, 4, 0), 12, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_36(n, h, w), at(c, 816, 4, 0), 30, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 934, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 928, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 822, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_173(n, h, w), at(c, 816, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 66, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11358,8 +11821,20 @@ static CUresult backward_2_230(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 524, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 772, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_142(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 524, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 772, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_172(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.2.2.conv2d.bias_gradient
+static CUresult backward_2_231(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .partial = kept(c, lane) + kept_176(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11370,8 +11845,8 @@ static CUresult backward_2_235(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 520, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1147, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_144(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 520, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1147, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_174(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11382,7 +11857,7 @@ static CUresult backward_2_237(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1149, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1150, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 43, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 513, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 514, 4, 0), .dx.rstd = at(c, 515, 4, 0), .dx.scale = at(c, 41, 4, 0), .dx.shift = at(c, 42, 4, 0), .x = {at(c, 516, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_15(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1149, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1150, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 43, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 513, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 514, 4, 0), .dx.rstd = at(c, 515, 4, 0), .dx.scale = at(c, 41, 4, 0), .dx.shift = at(c, 42, 4, 0), .x = {at(c, 516, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_23(n, h, w)};
     r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
   return r;
@@ -11394,8 +11869,8 @@ static CUresult backward_2_243(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 512, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1151, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_143(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 512, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1151, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_177(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -11406,7 +11881,7 @@ static CUresult backward_2_245(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1153, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 37, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_54(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1153, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 37, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_179(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -11418,8 +11893,8 @@ static CUresult backward_2_246(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 990, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 984, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 808, 4, 0), 24, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_54(n, h, w), at(c, 802, 4, 0), 30, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 66, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 1018, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 1012, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 970, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 808, 4, 0), 78, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_179(n, h, w), at(c, 802, 4, 0), 84, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 120, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11430,8 +11905,20 @@ static CUresult backward_2_249(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 508, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 772, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_145(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 508, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 772, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_178(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.1.2.conv2d.bias_gradient
+static CUresult backward_2_250(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .partial = kept(c, lane) + kept_180(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11442,8 +11929,8 @@ static CUresult backward_2_254(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 504, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1155, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_147(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 504, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1155, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_182(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11454,7 +11941,7 @@ static CUresult backward_2_256(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1157, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1158, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 29, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 497, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 498, 4, 0), .dx.rstd = at(c, 499, 4, 0), .dx.scale = at(c, 27, 4, 0), .dx.shift = at(c, 28, 4, 0), .x = {at(c, 500, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1157, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1158, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 29, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 497, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 498, 4, 0), .dx.rstd = at(c, 499, 4, 0), .dx.scale = at(c, 27, 4, 0), .dx.shift = at(c, 28, 4, 0), .x = {at(c, 500, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_12(n, h, w)};
     r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
   }
   return r;
@@ -11466,12 +11953,8 @@ static CUresult backward_2_262(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 496, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1159, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_146(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 903, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_35(n, h, w), at(c, 828, 4, 0), 42, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_141(n, h, w), at(c, 819, 4, 0), 43, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_143(n, h, w), at(c, 805, 4, 0), 85, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_146(n, h, w), at(c, 791, 4, 0), 170, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 212, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 496, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1159, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_183(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11482,7 +11965,7 @@ static CUresult backward_2_264(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1161, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 23, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_44(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1161, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 23, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_52(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -11494,7 +11977,7 @@ static CUresult backward_2_265(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 962, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 956, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 794, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 788, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 1004, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 998, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 794, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_52(n, h, w), at(c, 788, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 84, 1, 1, 256, &a);
   }
   return r;
@@ -11506,8 +11989,20 @@ static CUresult backward_2_268(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 492, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 772, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_148(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 492, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 772, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_184(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.0.2.conv2d.bias_gradient
+static CUresult backward_2_269(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .partial = kept(c, lane) + kept_185(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11518,8 +12013,12 @@ static CUresult backward_2_273(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 488, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1163, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_150(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 488, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1163, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_186(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 10, .entry = {{kept(c, lane), at(c, 842, 4, 0), 0, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_136(n, h, w), at(c, 843, 4, 0), 1, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_167(n, h, w), at(c, 833, 4, 0), 2, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_169(n, h, w), at(c, 829, 4, 0), 23, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_171(n, h, w), at(c, 819, 4, 0), 24, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_174(n, h, w), at(c, 811, 4, 0), 66, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_178(n, h, w), at(c, 800, 4, 0), 95, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_182(n, h, w), at(c, 797, 4, 0), 98, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_184(n, h, w), at(c, 786, 4, 0), 112, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_186(n, h, w), at(c, 783, 4, 0), 115, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 129, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11530,7 +12029,7 @@ static CUresult backward_2_275(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1165, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1166, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 15, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 481, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 482, 4, 0), .dx.rstd = at(c, 483, 4, 0), .dx.scale = at(c, 13, 4, 0), .dx.shift = at(c, 14, 4, 0), .x = {at(c, 484, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_15(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1165, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1166, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 15, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 481, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 482, 4, 0), .dx.rstd = at(c, 483, 4, 0), .dx.scale = at(c, 13, 4, 0), .dx.shift = at(c, 14, 4, 0), .x = {at(c, 484, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_12(n, h, w)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
@@ -11542,12 +12041,12 @@ static CUresult backward_2_281(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 480, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1167, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_151(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 480, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1167, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_187(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 16, .entry = {{kept(c, lane), at(c, 926, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 917, 4, 0), 6, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 856, 4, 0), 48, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_135(n, h, w), at(c, 853, 4, 0), 49, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_136(n, h, w), at(c, 847, 4, 0), 78, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_137(n, h, w), at(c, 842, 4, 0), 163, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_138(n, h, w), at(c, 839, 4, 0), 165, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_139(n, h, w), at(c, 833, 4, 0), 179, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_140(n, h, w), at(c, 825, 4, 0), 221, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_142(n, h, w), at(c, 814, 4, 0), 235, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_144(n, h, w), at(c, 811, 4, 0), 238, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_145(n, h, w), at(c, 800, 4, 0), 267, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_147(n, h, w), at(c, 797, 4, 0), 273, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_148(n, h, w), at(c, 786, 4, 0), 287, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_150(n, h, w), at(c, 783, 4, 0), 290, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_151(n, h, w), at(c, 777, 4, 0), 304, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 346, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 12, .entry = {{kept(c, lane), at(c, 857, 4, 0), 0, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_96(n, h, w), at(c, 847, 4, 0), 1, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_166(n, h, w), at(c, 839, 4, 0), 86, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_168(n, h, w), at(c, 828, 4, 0), 100, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_170(n, h, w), at(c, 825, 4, 0), 101, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_172(n, h, w), at(c, 814, 4, 0), 115, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_176(n, h, w), at(c, 815, 4, 0), 117, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_177(n, h, w), at(c, 805, 4, 0), 118, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_180(n, h, w), at(c, 801, 4, 0), 203, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_183(n, h, w), at(c, 791, 4, 0), 204, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_185(n, h, w), at(c, 787, 4, 0), 225, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_187(n, h, w), at(c, 777, 4, 0), 226, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 268, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11558,7 +12057,7 @@ static CUresult backward_2_283(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1169, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 9, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_117(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1169, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 9, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_74(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -11570,20 +12069,32 @@ static CUresult backward_2_284(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 948, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 942, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 780, 4, 0), 24, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_117(n, h, w), at(c, 774, 4, 0), 30, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 48, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 920, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 914, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 780, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_74(n, h, w), at(c, 774, 4, 0), 48, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 66, 1, 1, 256, &a);
   }
   return r;
 }
 
-// conv2d_weight_gradient head.o2m.cls_stems.1.0.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_3_37(context *c, int lane) {
+// conv2d_weight_gradient head.o2m.cls_stems.0.0.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_3_56(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 962, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 956, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 948, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 942, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 24, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.box_stems.0.0.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_3_113(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 906, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 900, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 24, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11594,8 +12105,20 @@ static CUresult backward_3_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 572, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 771, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane) + kept_96(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 572, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 771, e, 5 * h * w / 256), 21 * h * w / 1024, w / 32, 1, 1}, .partial = kept(c, lane) + kept_117(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_1_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.cls_stems.2.2.conv2d.bias_gradient
+static CUresult backward_3_117(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 5 * h * w / 256), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 1024, 1}, .partial = kept(c, lane) + kept_190(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11606,8 +12129,8 @@ static CUresult backward_3_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 568, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1123, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_153(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 568, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1123, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_191(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11618,7 +12141,7 @@ static CUresult backward_3_123(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1125, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1126, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 85, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 561, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 562, 4, 0), .dx.rstd = at(c, 563, 4, 0), .dx.scale = at(c, 83, 4, 0), .dx.shift = at(c, 84, 4, 0), .x = {at(c, 564, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1125, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1126, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 85, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 561, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 562, 4, 0), .dx.rstd = at(c, 563, 4, 0), .dx.scale = at(c, 83, 4, 0), .dx.shift = at(c, 84, 4, 0), .x = {at(c, 564, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
   }
   return r;
@@ -11630,8 +12153,8 @@ static CUresult backward_3_129(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 560, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1127, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_154(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 560, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1127, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_192(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -11642,7 +12165,7 @@ static CUresult backward_3_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1129, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 79, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1129, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 79, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_193(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -11652,11 +12175,7 @@ static CUresult backward_3_131(context *c, int lane) {
 static CUresult backward_3_132(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 850, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 844, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
-  }
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -11666,8 +12185,20 @@ static CUresult backward_3_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 556, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 771, e, h * w / 64), 21 * h * w / 1024, w / 16, 1, 1}, .partial = kept(c, lane) + kept_155(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_1_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 556, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 771, e, h * w / 64), 21 * h * w / 1024, w / 16, 1, 1}, .partial = kept(c, lane) + kept_119(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_1_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.cls_stems.1.2.conv2d.bias_gradient
+static CUresult backward_3_136(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, h * w / 64), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 256, 1}, .partial = kept(c, lane) + kept_196(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11678,8 +12209,8 @@ static CUresult backward_3_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 552, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1131, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_156(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 552, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1131, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_197(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11702,8 +12233,8 @@ static CUresult backward_3_148(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 544, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1135, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_97(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 544, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1135, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_198(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11720,26 +12251,26 @@ static CUresult backward_3_150(context *c, int lane) {
   return r;
 }
 
-// conv2d_weight_gradient head.o2o.cls_stems.1.0.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_3_151(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 920, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 914, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 830, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 78, 1, 1, 256, &a);
-  }
-  return r;
-}
-
 // conv2d_weight_gradient head.o2o.cls_stems.0.2.conv2d.weight_gradient
 static CUresult backward_3_154(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 540, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 771, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_157(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_1_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 540, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 771, e, 0), 21 * h * w / 1024, w / 8, 1, 1}, .partial = kept(c, lane) + kept_194(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_1_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.cls_stems.0.2.conv2d.bias_gradient
+static CUresult backward_3_155(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 771, e, 0), {0, 21 * h * w / 1024, 1, 1}}, .extent = {1, n, h * w / 64, 1}, .partial = kept(c, lane) + kept_199(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_1_1_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11750,8 +12281,8 @@ static CUresult backward_3_159(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 536, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1139, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_159(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 536, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1139, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_200(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11762,20 +12293,8 @@ static CUresult backward_3_161(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1141, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1142, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 57, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 529, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 530, 4, 0), .dx.rstd = at(c, 531, 4, 0), .dx.scale = at(c, 55, 4, 0), .dx.shift = at(c, 56, 4, 0), .x = {at(c, 532, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1141, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1142, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 57, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 529, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 530, 4, 0), .dx.rstd = at(c, 531, 4, 0), .dx.scale = at(c, 55, 4, 0), .dx.shift = at(c, 56, 4, 0), .x = {at(c, 532, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
-  }
-  return r;
-}
-
-// conv2d_weight_gradient head.o2o.cls_stems.0.1.0.conv.conv.conv2d.weight_gradient
-static CUresult backward_3_163(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 934, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 822, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 12, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11786,8 +12305,8 @@ static CUresult backward_3_167(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 528, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1143, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_158(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 528, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1143, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_201(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11798,7 +12317,7 @@ static CUresult backward_3_169(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1145, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 51, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_15(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1145, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 51, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_16(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -11810,8 +12329,8 @@ static CUresult backward_3_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 906, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 900, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 816, 4, 0), 24, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 822, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 816, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 24, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11822,8 +12341,20 @@ static CUresult backward_3_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 524, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 772, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_160(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_85_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 524, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 772, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_202(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336), 2, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.2.2.conv2d.bias_gradient
+static CUresult backward_3_174(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .partial = kept(c, lane) + kept_204(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11834,8 +12365,8 @@ static CUresult backward_3_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 520, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1147, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_162(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 520, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 1147, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_203(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11846,8 +12377,20 @@ static CUresult backward_3_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1149, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1150, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 43, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 513, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 514, 4, 0), .dx.rstd = at(c, 515, 4, 0), .dx.scale = at(c, 41, 4, 0), .dx.shift = at(c, 42, 4, 0), .x = {at(c, 516, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_19(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1149, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.output = {at(c, 1150, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.weight = at(c, 43, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 513, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dx.mean = at(c, 514, 4, 0), .dx.rstd = at(c, 515, 4, 0), .dx.scale = at(c, 41, 4, 0), .dx.shift = at(c, 42, 4, 0), .x = {at(c, 516, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_85_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88), 3, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.2.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_3_182(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 920, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 808, 4, 0), 6, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 12, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11858,12 +12401,8 @@ static CUresult backward_3_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 512, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1151, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_161(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 13, .entry = {{kept(c, lane), at(c, 982, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_80(n, h, w), at(c, 979, 4, 0), 1, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_81(n, h, w), at(c, 973, 4, 0), 30, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_82(n, h, w), at(c, 954, 4, 0), 115, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_86(n, h, w), at(c, 945, 4, 0), 116, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_88(n, h, w), at(c, 937, 4, 0), 158, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_90(n, h, w), at(c, 926, 4, 0), 187, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_92(n, h, w), at(c, 923, 4, 0), 193, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_93(n, h, w), at(c, 917, 4, 0), 207, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_94(n, h, w), at(c, 903, 4, 0), 249, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_97(n, h, w), at(c, 833, 4, 0), 291, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_158(n, h, w), at(c, 819, 4, 0), 333, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_161(n, h, w), at(c, 805, 4, 0), 375, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 460, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 512, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 1151, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_205(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -11874,7 +12413,7 @@ static CUresult backward_3_188(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1153, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 37, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_39(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1153, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 767, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 37, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_195(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -11886,8 +12425,8 @@ static CUresult backward_3_189(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 976, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 970, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 928, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 808, 4, 0), 78, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 802, 4, 0), 84, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 120, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 934, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 850, 4, 0), 6, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_193(n, h, w), at(c, 844, 4, 0), 12, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_195(n, h, w), at(c, 802, 4, 0), 48, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 84, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11898,8 +12437,20 @@ static CUresult backward_3_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 508, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 772, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_163(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 508, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 772, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_206(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.1.2.conv2d.bias_gradient
+static CUresult backward_3_193(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .partial = kept(c, lane) + kept_208(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -11910,8 +12461,32 @@ static CUresult backward_3_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 504, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1155, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_165(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 504, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 1155, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_210(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// conv2d_input_gradient head.o2o.box_stems.1.1.0.conv.conv.conv2d.input_gradient
+static CUresult backward_3_199(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1157, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.output = {at(c, 1158, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.weight = at(c, 29, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 497, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dx.mean = at(c, 498, 4, 0), .dx.rstd = at(c, 499, 4, 0), .dx.scale = at(c, 27, 4, 0), .dx.shift = at(c, 28, 4, 0), .x = {at(c, 500, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .weight_partial = kept(c, lane) + kept_23(n, h, w)};
+    r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88), 3, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.1.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_3_201(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 976, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 970, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 928, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 794, 4, 0), 78, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 84, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11922,12 +12497,32 @@ static CUresult backward_3_205(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 496, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1159, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 496, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 1159, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_211(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_input_gradient head.o2o.box_stems.1.0.0.conv.conv.conv2d.input_gradient
+static CUresult backward_3_207(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 791, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1161, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 766, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 23, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_12(n, h, w)};
+    r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.box_stems.1.0.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_3_208(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 836, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 830, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 788, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 78, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11938,8 +12533,24 @@ static CUresult backward_3_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 492, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 772, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_166(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 492, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 772, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_212(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.box_stems.0.2.conv2d.bias_gradient
+static CUresult backward_3_212(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 772, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .partial = kept(c, lane) + kept_213(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
+    r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 24, .entry = {{kept(c, lane), at(c, 983, 4, 0), 0, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_96(n, h, w), at(c, 968, 4, 0), 1, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_99(n, h, w), at(c, 969, 4, 0), 2, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_100(n, h, w), at(c, 965, 4, 0), 3, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_101(n, h, w), at(c, 959, 4, 0), 17, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_102(n, h, w), at(c, 951, 4, 0), 38, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_105(n, h, w), at(c, 940, 4, 0), 52, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_107(n, h, w), at(c, 941, 4, 0), 54, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_108(n, h, w), at(c, 931, 4, 0), 55, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_110(n, h, w), at(c, 927, 4, 0), 140, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_112(n, h, w), at(c, 917, 4, 0), 141, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_114(n, h, w), at(c, 913, 4, 0), 162, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_117(n, h, w), at(c, 856, 4, 0), 163, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_190(n, h, w), at(c, 857, 4, 0), 164, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_191(n, h, w), at(c, 853, 4, 0), 165, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_192(n, h, w), at(c, 847, 4, 0), 194, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_194(n, h, w), at(c, 828, 4, 0), 279, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_200(n, h, w), at(c, 825, 4, 0), 280, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_202(n, h, w), at(c, 814, 4, 0), 294, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_204(n, h, w), at(c, 815, 4, 0), 296, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_205(n, h, w), at(c, 805, 4, 0), 297, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_208(n, h, w), at(c, 801, 4, 0), 382, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_211(n, h, w), at(c, 791, 4, 0), 383, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_213(n, h, w), at(c, 787, 4, 0), 404, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 405, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11950,8 +12561,8 @@ static CUresult backward_3_216(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 488, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1163, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_167(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 488, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 1163, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_214(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -11962,7 +12573,7 @@ static CUresult backward_3_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1165, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1166, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 15, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 481, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 482, 4, 0), .dx.rstd = at(c, 483, 4, 0), .dx.scale = at(c, 13, 4, 0), .dx.shift = at(c, 14, 4, 0), .x = {at(c, 484, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1165, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.output = {at(c, 1166, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.weight = at(c, 15, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 481, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dx.mean = at(c, 482, 4, 0), .dx.rstd = at(c, 483, 4, 0), .dx.scale = at(c, 13, 4, 0), .dx.shift = at(c, 14, 4, 0), .x = {at(c, 484, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .weight_partial = kept(c, lane) + kept_115(n, h, w)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264), 1, 1, 256, &a);
   }
   return r;
@@ -11974,12 +12585,12 @@ static CUresult backward_3_224(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 480, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1167, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_168(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 480, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 1167, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_216(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 22, .entry = {{kept(c, lane), at(c, 968, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_83(n, h, w), at(c, 965, 4, 0), 2, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_84(n, h, w), at(c, 959, 4, 0), 16, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_85(n, h, w), at(c, 951, 4, 0), 58, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_87(n, h, w), at(c, 940, 4, 0), 72, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_89(n, h, w), at(c, 931, 4, 0), 75, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_91(n, h, w), at(c, 912, 4, 0), 160, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_95(n, h, w), at(c, 909, 4, 0), 163, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_96(n, h, w), at(c, 856, 4, 0), 177, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_153(n, h, w), at(c, 853, 4, 0), 178, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_154(n, h, w), at(c, 847, 4, 0), 207, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_155(n, h, w), at(c, 842, 4, 0), 292, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_156(n, h, w), at(c, 839, 4, 0), 294, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_157(n, h, w), at(c, 828, 4, 0), 308, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_159(n, h, w), at(c, 825, 4, 0), 309, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_160(n, h, w), at(c, 814, 4, 0), 323, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 264), 12336)), 340, 85, 4, 1, 0}, {kept(c, lane) + kept_162(n, h, w), at(c, 811, 4, 0), 326, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_163(n, h, w), at(c, 800, 4, 0), 355, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_165(n, h, w), at(c, 797, 4, 0), 361, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_166(n, h, w), at(c, 786, 4, 0), 375, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_167(n, h, w), at(c, 783, 4, 0), 378, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_168(n, h, w), at(c, 777, 4, 0), 392, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 434, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 24, .entry = {{kept(c, lane), at(c, 982, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 264), 49344)), 85, 85, 1, 1, 0}, {kept(c, lane) + kept_95(n, h, w), at(c, 979, 4, 0), 1, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_97(n, h, w), at(c, 973, 4, 0), 30, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_98(n, h, w), at(c, 954, 4, 0), 115, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 199728)), 21, 21, 1, 1, 0}, {kept(c, lane) + kept_103(n, h, w), at(c, 955, 4, 0), 116, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_104(n, h, w), at(c, 945, 4, 0), 117, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_106(n, h, w), at(c, 937, 4, 0), 159, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_109(n, h, w), at(c, 926, 4, 0), 188, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_111(n, h, w), at(c, 923, 4, 0), 191, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_113(n, h, w), at(c, 912, 4, 0), 205, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_116(n, h, w), at(c, 909, 4, 0), 208, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_118(n, h, w), at(c, 903, 4, 0), 222, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_119(n, h, w), at(c, 842, 4, 0), 264, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 99864)), 42, 42, 1, 1, 0}, {kept(c, lane) + kept_196(n, h, w), at(c, 843, 4, 0), 265, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_197(n, h, w), at(c, 839, 4, 0), 266, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_198(n, h, w), at(c, 833, 4, 0), 280, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_199(n, h, w), at(c, 829, 4, 0), 301, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 1, 1, 1, 1, 0}, {kept(c, lane) + kept_201(n, h, w), at(c, 819, 4, 0), 302, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_203(n, h, w), at(c, 811, 4, 0), 344, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_206(n, h, w), at(c, 800, 4, 0), 373, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_210(n, h, w), at(c, 797, 4, 0), 376, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_212(n, h, w), at(c, 786, 4, 0), 390, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_214(n, h, w), at(c, 783, 4, 0), 393, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_216(n, h, w), at(c, 777, 4, 0), 407, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 449, 1, 1, 256, &a);
   }
   return r;
 }
@@ -11990,7 +12601,7 @@ static CUresult backward_3_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1169, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 9, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_169(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 1169, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 765, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 9, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_145(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -12002,8 +12613,8 @@ static CUresult backward_3_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 836, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 780, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_169(n, h, w), at(c, 774, 4, 0), 12, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 30, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 962, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 956, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 914, 4, 0), 42, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_115(n, h, w), at(c, 780, 4, 0), 78, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_145(n, h, w), at(c, 774, 4, 0), 84, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 102, 1, 1, 256, &a);
   }
   return r;
 }
@@ -12651,28 +13262,27 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 0, 6, backward_0_6},
     {reprise_wait, 8, 0, NULL},
     {reprise_launch, 8, 7, backward_0_7},
-    {reprise_signal, 8, 9, NULL},
+    {reprise_signal, 8, 22, NULL},
     {reprise_launch, 0, 8, backward_0_8},
     {reprise_launch, 0, 9, backward_0_9},
     {reprise_launch, 0, 10, backward_0_10},
     {reprise_launch, 0, 11, backward_0_11},
-    {reprise_signal, 0, 11, NULL},
+    {reprise_signal, 0, 10, NULL},
     {reprise_launch, 0, 12, backward_0_12},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 13, backward_0_13},
     {reprise_launch, 0, 14, backward_0_14},
     {reprise_wait, 8, 1, NULL},
     {reprise_launch, 8, 15, backward_0_15},
-    {reprise_signal, 8, 13, NULL},
+    {reprise_signal, 8, 11, NULL},
     {reprise_launch, 0, 16, backward_0_16},
-    {reprise_signal, 0, 12, NULL},
+    {reprise_signal, 0, 13, NULL},
     {reprise_launch, 0, 17, backward_0_17},
     {reprise_launch, 0, 18, backward_0_18},
     {reprise_signal, 0, 16, NULL},
     {reprise_launch, 1, 19, backward_0_19},
     {reprise_launch, 1, 20, backward_0_20},
     {reprise_launch, 9, 21, backward_0_21},
-    {reprise_signal, 9, 15, NULL},
     {reprise_launch, 9, 22, backward_0_22},
     {reprise_launch, 1, 23, backward_0_23},
     {reprise_signal, 1, 2, NULL},
@@ -12680,61 +13290,54 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 1, 25, backward_0_25},
     {reprise_wait, 9, 2, NULL},
     {reprise_launch, 9, 26, backward_0_26},
-    {reprise_signal, 9, 18, NULL},
     {reprise_launch, 1, 27, backward_0_27},
     {reprise_launch, 1, 28, backward_0_28},
     {reprise_launch, 1, 29, backward_0_29},
     {reprise_launch, 1, 30, backward_0_30},
-    {reprise_signal, 1, 20, NULL},
     {reprise_launch, 1, 31, backward_0_31},
     {reprise_signal, 1, 3, NULL},
     {reprise_launch, 1, 32, backward_0_32},
     {reprise_launch, 1, 33, backward_0_33},
     {reprise_wait, 9, 3, NULL},
     {reprise_launch, 9, 34, backward_0_34},
-    {reprise_signal, 9, 22, NULL},
+    {reprise_signal, 9, 17, NULL},
     {reprise_launch, 1, 35, backward_0_35},
-    {reprise_signal, 1, 21, NULL},
+    {reprise_signal, 1, 27, NULL},
     {reprise_launch, 1, 36, backward_0_36},
-    {reprise_signal, 1, 19, NULL},
+    {reprise_signal, 1, 15, NULL},
     {reprise_launch, 1, 37, backward_0_37},
-    {reprise_signal, 1, 25, NULL},
+    {reprise_signal, 1, 19, NULL},
     {reprise_launch, 2, 38, backward_0_38},
     {reprise_launch, 2, 39, backward_0_39},
     {reprise_launch, 8, 40, backward_0_40},
-    {reprise_signal, 8, 24, NULL},
     {reprise_launch, 9, 41, backward_0_41},
     {reprise_launch, 2, 42, backward_0_42},
     {reprise_signal, 2, 4, NULL},
     {reprise_launch, 2, 43, backward_0_43},
-    {reprise_signal, 2, 43, NULL},
     {reprise_launch, 2, 44, backward_0_44},
     {reprise_wait, 8, 4, NULL},
     {reprise_launch, 8, 45, backward_0_45},
-    {reprise_signal, 8, 27, NULL},
     {reprise_launch, 2, 46, backward_0_46},
     {reprise_launch, 2, 47, backward_0_47},
     {reprise_launch, 2, 48, backward_0_48},
     {reprise_launch, 2, 49, backward_0_49},
-    {reprise_signal, 2, 31, NULL},
+    {reprise_signal, 2, 24, NULL},
     {reprise_launch, 2, 50, backward_0_50},
     {reprise_signal, 2, 5, NULL},
     {reprise_launch, 2, 51, backward_0_51},
-    {reprise_signal, 2, 33, NULL},
+    {reprise_signal, 2, 31, NULL},
     {reprise_launch, 2, 52, backward_0_52},
     {reprise_wait, 9, 5, NULL},
     {reprise_launch, 9, 53, backward_0_53},
-    {reprise_signal, 9, 34, NULL},
+    {reprise_signal, 9, 32, NULL},
     {reprise_launch, 2, 54, backward_0_54},
-    {reprise_signal, 2, 40, NULL},
     {reprise_launch, 2, 55, backward_0_55},
-    {reprise_signal, 2, 28, NULL},
+    {reprise_signal, 2, 21, NULL},
     {reprise_launch, 2, 56, backward_0_56},
-    {reprise_signal, 2, 50, NULL},
+    {reprise_signal, 2, 35, NULL},
     {reprise_launch, 3, 57, backward_0_57},
     {reprise_launch, 3, 58, backward_0_58},
     {reprise_launch, 8, 59, backward_0_59},
-    {reprise_signal, 8, 30, NULL},
     {reprise_launch, 8, 60, backward_0_60},
     {reprise_launch, 3, 61, backward_0_61},
     {reprise_signal, 3, 6, NULL},
@@ -12742,508 +13345,424 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 3, 63, backward_0_63},
     {reprise_wait, 9, 6, NULL},
     {reprise_launch, 9, 64, backward_0_64},
-    {reprise_signal, 9, 53, NULL},
     {reprise_launch, 3, 65, backward_0_65},
     {reprise_wait, 3, 7, NULL},
     {reprise_launch, 3, 66, backward_0_66},
     {reprise_launch, 3, 67, backward_0_67},
     {reprise_launch, 3, 68, backward_0_68},
-    {reprise_signal, 3, 73, NULL},
     {reprise_launch, 3, 69, backward_0_69},
     {reprise_signal, 3, 8, NULL},
+    {reprise_wait, 3, 0, NULL},
     {reprise_launch, 3, 70, backward_0_70},
     {reprise_launch, 3, 71, backward_0_71},
     {reprise_wait, 8, 8, NULL},
     {reprise_launch, 8, 72, backward_0_72},
-    {reprise_signal, 8, 36, NULL},
-    {reprise_wait, 3, 9, NULL},
     {reprise_launch, 3, 73, backward_0_73},
-    {reprise_signal, 3, 10, NULL},
-    {reprise_wait, 0, 10, NULL},
+    {reprise_signal, 3, 9, NULL},
+    {reprise_wait, 0, 9, NULL},
     {reprise_launch, 0, 74, backward_0_74},
-    {reprise_signal, 0, 35, NULL},
+    {reprise_signal, 0, 26, NULL},
     {reprise_launch, 0, 75, backward_0_75},
-    {reprise_signal, 0, 38, NULL},
-    {reprise_wait, 4, 11, NULL},
+    {reprise_wait, 4, 10, NULL},
     {reprise_launch, 4, 76, backward_0_76},
     {reprise_launch, 4, 77, backward_0_77},
     {reprise_launch, 9, 78, backward_0_78},
-    {reprise_signal, 9, 39, NULL},
     {reprise_launch, 8, 79, backward_0_79},
-    {reprise_wait, 4, 12, NULL},
     {reprise_launch, 4, 80, backward_0_80},
-    {reprise_signal, 4, 14, NULL},
-    {reprise_wait, 4, 13, NULL},
+    {reprise_signal, 4, 12, NULL},
+    {reprise_wait, 4, 11, NULL},
     {reprise_launch, 4, 81, backward_0_81},
-    {reprise_signal, 4, 55, NULL},
     {reprise_launch, 4, 82, backward_0_82},
-    {reprise_wait, 9, 14, NULL},
+    {reprise_wait, 9, 12, NULL},
     {reprise_launch, 9, 83, backward_0_83},
-    {reprise_signal, 9, 56, NULL},
     {reprise_launch, 4, 84, backward_0_84},
-    {reprise_signal, 4, 75, NULL},
-    {reprise_wait, 4, 15, NULL},
     {reprise_launch, 4, 85, backward_0_85},
     {reprise_launch, 4, 86, backward_0_86},
     {reprise_launch, 4, 87, backward_0_87},
-    {reprise_signal, 4, 58, NULL},
-    {reprise_wait, 4, 16, NULL},
     {reprise_launch, 4, 88, backward_0_88},
-    {reprise_signal, 4, 17, NULL},
+    {reprise_signal, 4, 14, NULL},
+    {reprise_wait, 4, 13, NULL},
     {reprise_launch, 4, 89, backward_0_89},
-    {reprise_signal, 4, 77, NULL},
     {reprise_launch, 4, 90, backward_0_90},
-    {reprise_wait, 9, 17, NULL},
+    {reprise_wait, 9, 14, NULL},
     {reprise_launch, 9, 91, backward_0_91},
-    {reprise_signal, 9, 45, NULL},
-    {reprise_wait, 4, 18, NULL},
+    {reprise_signal, 9, 33, NULL},
     {reprise_launch, 4, 92, backward_0_92},
-    {reprise_signal, 4, 44, NULL},
-    {reprise_wait, 4, 19, NULL},
+    {reprise_signal, 4, 51, NULL},
+    {reprise_wait, 4, 15, NULL},
     {reprise_launch, 4, 93, backward_0_93},
-    {reprise_signal, 4, 42, NULL},
+    {reprise_signal, 4, 30, NULL},
     {reprise_launch, 4, 94, backward_0_94},
-    {reprise_signal, 4, 47, NULL},
-    {reprise_wait, 5, 20, NULL},
-    {reprise_launch, 5, 95, backward_0_95},
-    {reprise_launch, 5, 96, backward_0_96},
+    {reprise_signal, 4, 40, NULL},
+    {reprise_wait, 3, 11, NULL},
+    {reprise_wait, 3, 16, NULL},
+    {reprise_launch, 3, 95, backward_0_95},
+    {reprise_launch, 3, 96, backward_0_96},
     {reprise_launch, 8, 97, backward_0_97},
-    {reprise_signal, 8, 48, NULL},
     {reprise_launch, 8, 98, backward_0_98},
-    {reprise_wait, 5, 21, NULL},
-    {reprise_launch, 5, 99, backward_0_99},
-    {reprise_signal, 5, 23, NULL},
-    {reprise_wait, 5, 22, NULL},
-    {reprise_launch, 5, 100, backward_0_100},
-    {reprise_signal, 5, 63, NULL},
-    {reprise_launch, 5, 101, backward_0_101},
-    {reprise_wait, 8, 23, NULL},
+    {reprise_launch, 3, 99, backward_0_99},
+    {reprise_signal, 3, 18, NULL},
+    {reprise_wait, 3, 17, NULL},
+    {reprise_launch, 3, 100, backward_0_100},
+    {reprise_launch, 3, 101, backward_0_101},
+    {reprise_wait, 8, 18, NULL},
     {reprise_launch, 8, 102, backward_0_102},
-    {reprise_signal, 8, 88, NULL},
-    {reprise_launch, 5, 103, backward_0_103},
-    {reprise_signal, 5, 83, NULL},
+    {reprise_launch, 3, 103, backward_0_103},
+    {reprise_wait, 3, 19, NULL},
+    {reprise_launch, 3, 104, backward_0_104},
+    {reprise_launch, 3, 105, backward_0_105},
+    {reprise_launch, 3, 106, backward_0_106},
+    {reprise_launch, 3, 107, backward_0_107},
+    {reprise_signal, 3, 20, NULL},
+    {reprise_launch, 3, 108, backward_0_108},
+    {reprise_launch, 3, 109, backward_0_109},
+    {reprise_wait, 8, 20, NULL},
+    {reprise_launch, 8, 110, backward_0_110},
+    {reprise_signal, 8, 38, NULL},
+    {reprise_launch, 3, 111, backward_0_111},
+    {reprise_wait, 3, 21, NULL},
+    {reprise_launch, 3, 112, backward_0_112},
+    {reprise_launch, 3, 113, backward_0_113},
+    {reprise_signal, 3, 48, NULL},
+    {reprise_wait, 5, 22, NULL},
+    {reprise_launch, 5, 114, backward_0_114},
+    {reprise_launch, 5, 115, backward_0_115},
+    {reprise_launch, 9, 116, backward_0_116},
+    {reprise_launch, 9, 117, backward_0_117},
+    {reprise_launch, 5, 118, backward_0_118},
+    {reprise_signal, 5, 23, NULL},
+    {reprise_launch, 5, 119, backward_0_119},
+    {reprise_launch, 5, 120, backward_0_120},
+    {reprise_wait, 9, 23, NULL},
+    {reprise_launch, 9, 121, backward_0_121},
+    {reprise_launch, 5, 122, backward_0_122},
     {reprise_wait, 5, 24, NULL},
-    {reprise_launch, 5, 104, backward_0_104},
-    {reprise_launch, 5, 105, backward_0_105},
-    {reprise_launch, 5, 106, backward_0_106},
-    {reprise_signal, 5, 65, NULL},
-    {reprise_wait, 5, 25, NULL},
-    {reprise_launch, 5, 107, backward_0_107},
-    {reprise_signal, 5, 26, NULL},
-    {reprise_launch, 5, 108, backward_0_108},
-    {reprise_signal, 5, 85, NULL},
-    {reprise_launch, 5, 109, backward_0_109},
-    {reprise_wait, 9, 26, NULL},
-    {reprise_launch, 9, 110, backward_0_110},
-    {reprise_signal, 9, 86, NULL},
-    {reprise_wait, 5, 27, NULL},
-    {reprise_launch, 5, 111, backward_0_111},
-    {reprise_signal, 5, 69, NULL},
-    {reprise_wait, 5, 28, NULL},
-    {reprise_launch, 5, 112, backward_0_112},
-    {reprise_signal, 5, 51, NULL},
-    {reprise_launch, 5, 113, backward_0_113},
-    {reprise_wait, 6, 11, NULL},
-    {reprise_launch, 6, 114, backward_0_114},
-    {reprise_launch, 6, 115, backward_0_115},
-    {reprise_launch, 8, 116, backward_0_116},
-    {reprise_signal, 8, 54, NULL},
-    {reprise_launch, 8, 117, backward_0_117},
-    {reprise_wait, 6, 9, NULL},
-    {reprise_launch, 6, 118, backward_0_118},
-    {reprise_signal, 6, 29, NULL},
-    {reprise_wait, 6, 20, NULL},
-    {reprise_launch, 6, 119, backward_0_119},
-    {reprise_launch, 6, 120, backward_0_120},
-    {reprise_wait, 8, 29, NULL},
-    {reprise_launch, 8, 121, backward_0_121},
-    {reprise_wait, 6, 18, NULL},
-    {reprise_launch, 6, 122, backward_0_122},
-    {reprise_signal, 6, 61, NULL},
-    {reprise_wait, 6, 30, NULL},
-    {reprise_launch, 6, 123, backward_0_123},
-    {reprise_launch, 6, 124, backward_0_124},
-    {reprise_launch, 6, 125, backward_0_125},
-    {reprise_signal, 6, 80, NULL},
-    {reprise_wait, 6, 6, NULL},
-    {reprise_launch, 6, 126, backward_0_126},
-    {reprise_signal, 6, 32, NULL},
-    {reprise_wait, 6, 31, NULL},
-    {reprise_launch, 6, 127, backward_0_127},
-    {reprise_launch, 6, 128, backward_0_128},
-    {reprise_wait, 8, 32, NULL},
-    {reprise_launch, 8, 129, backward_0_129},
-    {reprise_signal, 8, 82, NULL},
-    {reprise_wait, 6, 33, NULL},
-    {reprise_wait, 6, 34, NULL},
-    {reprise_launch, 6, 130, backward_0_130},
-    {reprise_signal, 6, 81, NULL},
-    {reprise_wait, 6, 35, NULL},
-    {reprise_launch, 6, 131, backward_0_131},
-    {reprise_signal, 6, 59, NULL},
-    {reprise_launch, 6, 132, backward_0_132},
-    {reprise_signal, 6, 89, NULL},
-    {reprise_wait, 7, 31, NULL},
-    {reprise_launch, 7, 133, backward_0_133},
-    {reprise_launch, 7, 134, backward_0_134},
-    {reprise_launch, 8, 135, backward_0_135},
-    {reprise_signal, 8, 62, NULL},
-    {reprise_launch, 8, 136, backward_0_136},
-    {reprise_wait, 7, 10, NULL},
-    {reprise_launch, 7, 137, backward_0_137},
-    {reprise_signal, 7, 37, NULL},
-    {reprise_wait, 7, 36, NULL},
-    {reprise_launch, 7, 138, backward_0_138},
-    {reprise_launch, 7, 139, backward_0_139},
-    {reprise_wait, 9, 37, NULL},
+    {reprise_launch, 5, 123, backward_0_123},
+    {reprise_launch, 5, 124, backward_0_124},
+    {reprise_launch, 5, 125, backward_0_125},
+    {reprise_launch, 5, 126, backward_0_126},
+    {reprise_signal, 5, 25, NULL},
+    {reprise_launch, 5, 127, backward_0_127},
+    {reprise_launch, 5, 128, backward_0_128},
+    {reprise_wait, 9, 25, NULL},
+    {reprise_launch, 9, 129, backward_0_129},
+    {reprise_launch, 5, 130, backward_0_130},
+    {reprise_signal, 5, 42, NULL},
+    {reprise_wait, 5, 26, NULL},
+    {reprise_launch, 5, 131, backward_0_131},
+    {reprise_launch, 5, 132, backward_0_132},
+    {reprise_wait, 6, 27, NULL},
+    {reprise_launch, 6, 133, backward_0_133},
+    {reprise_launch, 6, 134, backward_0_134},
+    {reprise_launch, 9, 135, backward_0_135},
+    {reprise_launch, 9, 136, backward_0_136},
+    {reprise_launch, 6, 137, backward_0_137},
+    {reprise_signal, 6, 28, NULL},
+    {reprise_launch, 6, 138, backward_0_138},
+    {reprise_launch, 6, 139, backward_0_139},
+    {reprise_wait, 9, 28, NULL},
     {reprise_launch, 9, 140, backward_0_140},
-    {reprise_signal, 9, 96, NULL},
-    {reprise_wait, 7, 38, NULL},
-    {reprise_launch, 7, 141, backward_0_141},
-    {reprise_wait, 7, 39, NULL},
-    {reprise_launch, 7, 142, backward_0_142},
-    {reprise_launch, 7, 143, backward_0_143},
-    {reprise_launch, 7, 144, backward_0_144},
-    {reprise_wait, 7, 14, NULL},
-    {reprise_launch, 7, 145, backward_0_145},
-    {reprise_signal, 7, 41, NULL},
-    {reprise_wait, 7, 40, NULL},
-    {reprise_launch, 7, 146, backward_0_146},
-    {reprise_launch, 7, 147, backward_0_147},
-    {reprise_wait, 8, 41, NULL},
-    {reprise_launch, 8, 148, backward_0_148},
-    {reprise_launch, 7, 149, backward_0_149},
-    {reprise_signal, 7, 71, NULL},
-    {reprise_wait, 7, 42, NULL},
-    {reprise_launch, 7, 150, backward_0_150},
-    {reprise_signal, 7, 66, NULL},
-    {reprise_launch, 7, 151, backward_0_151},
-    {reprise_wait, 3, 43, NULL},
-    {reprise_wait, 3, 27, NULL},
-    {reprise_launch, 3, 152, backward_0_152},
-    {reprise_launch, 3, 153, backward_0_153},
-    {reprise_launch, 9, 154, backward_0_154},
-    {reprise_signal, 9, 68, NULL},
-    {reprise_launch, 8, 155, backward_0_155},
-    {reprise_wait, 3, 44, NULL},
-    {reprise_launch, 3, 156, backward_0_156},
-    {reprise_signal, 3, 46, NULL},
-    {reprise_wait, 3, 45, NULL},
-    {reprise_launch, 3, 157, backward_0_157},
-    {reprise_launch, 3, 158, backward_0_158},
-    {reprise_wait, 9, 46, NULL},
+    {reprise_launch, 6, 141, backward_0_141},
+    {reprise_launch, 6, 142, backward_0_142},
+    {reprise_launch, 6, 143, backward_0_143},
+    {reprise_launch, 6, 144, backward_0_144},
+    {reprise_launch, 6, 145, backward_0_145},
+    {reprise_signal, 6, 29, NULL},
+    {reprise_launch, 6, 146, backward_0_146},
+    {reprise_launch, 6, 147, backward_0_147},
+    {reprise_wait, 9, 29, NULL},
+    {reprise_launch, 9, 148, backward_0_148},
+    {reprise_signal, 9, 46, NULL},
+    {reprise_launch, 6, 149, backward_0_149},
+    {reprise_signal, 6, 66, NULL},
+    {reprise_wait, 6, 30, NULL},
+    {reprise_launch, 6, 150, backward_0_150},
+    {reprise_signal, 6, 45, NULL},
+    {reprise_launch, 6, 151, backward_0_151},
+    {reprise_wait, 7, 31, NULL},
+    {reprise_wait, 7, 32, NULL},
+    {reprise_launch, 7, 152, backward_0_152},
+    {reprise_launch, 7, 153, backward_0_153},
+    {reprise_launch, 8, 154, backward_0_154},
+    {reprise_launch, 9, 155, backward_0_155},
+    {reprise_launch, 7, 156, backward_0_156},
+    {reprise_signal, 7, 34, NULL},
+    {reprise_wait, 7, 33, NULL},
+    {reprise_launch, 7, 157, backward_0_157},
+    {reprise_launch, 7, 158, backward_0_158},
+    {reprise_wait, 9, 34, NULL},
     {reprise_launch, 9, 159, backward_0_159},
-    {reprise_wait, 3, 47, NULL},
-    {reprise_launch, 3, 160, backward_0_160},
-    {reprise_wait, 3, 48, NULL},
-    {reprise_launch, 3, 161, backward_0_161},
-    {reprise_launch, 3, 162, backward_0_162},
-    {reprise_launch, 3, 163, backward_0_163},
-    {reprise_wait, 3, 23, NULL},
-    {reprise_launch, 3, 164, backward_0_164},
-    {reprise_signal, 3, 49, NULL},
-    {reprise_wait, 3, 40, NULL},
-    {reprise_launch, 3, 165, backward_0_165},
-    {reprise_launch, 3, 166, backward_0_166},
-    {reprise_wait, 9, 49, NULL},
-    {reprise_launch, 9, 167, backward_0_167},
-    {reprise_wait, 3, 50, NULL},
-    {reprise_launch, 3, 168, backward_0_168},
-    {reprise_signal, 3, 113, NULL},
-    {reprise_wait, 3, 51, NULL},
+    {reprise_launch, 7, 160, backward_0_160},
+    {reprise_launch, 7, 161, backward_0_161},
+    {reprise_launch, 7, 162, backward_0_162},
+    {reprise_launch, 7, 163, backward_0_163},
+    {reprise_launch, 7, 164, backward_0_164},
+    {reprise_signal, 7, 36, NULL},
+    {reprise_wait, 7, 35, NULL},
+    {reprise_launch, 7, 165, backward_0_165},
+    {reprise_launch, 7, 166, backward_0_166},
+    {reprise_wait, 8, 36, NULL},
+    {reprise_launch, 8, 167, backward_0_167},
+    {reprise_launch, 7, 168, backward_0_168},
+    {reprise_signal, 7, 37, NULL},
+    {reprise_wait, 3, 37, NULL},
     {reprise_launch, 3, 169, backward_0_169},
+    {reprise_signal, 3, 50, NULL},
     {reprise_launch, 3, 170, backward_0_170},
-    {reprise_launch, 0, 171, backward_0_171},
-    {reprise_launch, 0, 172, backward_0_172},
-    {reprise_launch, 8, 173, backward_0_173},
-    {reprise_signal, 8, 93, NULL},
+    {reprise_wait, 5, 33, NULL},
+    {reprise_launch, 5, 171, backward_0_171},
+    {reprise_launch, 5, 172, backward_0_172},
+    {reprise_launch, 9, 173, backward_0_173},
+    {reprise_signal, 9, 53, NULL},
     {reprise_launch, 8, 174, backward_0_174},
-    {reprise_launch, 0, 175, backward_0_175},
-    {reprise_signal, 0, 52, NULL},
-    {reprise_launch, 0, 176, backward_0_176},
-    {reprise_launch, 0, 177, backward_0_177},
-    {reprise_wait, 8, 52, NULL},
-    {reprise_launch, 8, 178, backward_0_178},
-    {reprise_signal, 8, 95, NULL},
-    {reprise_wait, 0, 53, NULL},
-    {reprise_launch, 0, 179, backward_0_179},
-    {reprise_wait, 0, 54, NULL},
-    {reprise_launch, 0, 180, backward_0_180},
-    {reprise_launch, 0, 181, backward_0_181},
-    {reprise_launch, 0, 182, backward_0_182},
-    {reprise_wait, 0, 29, NULL},
-    {reprise_launch, 0, 183, backward_0_183},
-    {reprise_signal, 0, 57, NULL},
-    {reprise_wait, 0, 55, NULL},
-    {reprise_wait, 0, 56, NULL},
-    {reprise_launch, 0, 184, backward_0_184},
-    {reprise_launch, 0, 185, backward_0_185},
-    {reprise_wait, 8, 57, NULL},
-    {reprise_launch, 8, 186, backward_0_186},
-    {reprise_signal, 8, 98, NULL},
-    {reprise_wait, 0, 58, NULL},
-    {reprise_launch, 0, 187, backward_0_187},
-    {reprise_wait, 0, 59, NULL},
-    {reprise_launch, 0, 188, backward_0_188},
-    {reprise_signal, 0, 78, NULL},
-    {reprise_launch, 0, 189, backward_0_189},
-    {reprise_wait, 1, 17, NULL},
-    {reprise_launch, 1, 190, backward_0_190},
-    {reprise_launch, 1, 191, backward_0_191},
+    {reprise_launch, 5, 175, backward_0_175},
+    {reprise_signal, 5, 39, NULL},
+    {reprise_wait, 5, 38, NULL},
+    {reprise_launch, 5, 176, backward_0_176},
+    {reprise_launch, 5, 177, backward_0_177},
+    {reprise_wait, 9, 39, NULL},
+    {reprise_launch, 9, 178, backward_0_178},
+    {reprise_launch, 5, 179, backward_0_179},
+    {reprise_launch, 5, 180, backward_0_180},
+    {reprise_launch, 5, 181, backward_0_181},
+    {reprise_launch, 5, 182, backward_0_182},
+    {reprise_launch, 5, 183, backward_0_183},
+    {reprise_signal, 5, 41, NULL},
+    {reprise_wait, 5, 40, NULL},
+    {reprise_launch, 5, 184, backward_0_184},
+    {reprise_launch, 5, 185, backward_0_185},
+    {reprise_wait, 9, 41, NULL},
+    {reprise_launch, 9, 186, backward_0_186},
+    {reprise_launch, 5, 187, backward_0_187},
+    {reprise_signal, 5, 56, NULL},
+    {reprise_launch, 5, 188, backward_0_188},
+    {reprise_launch, 5, 189, backward_0_189},
+    {reprise_launch, 4, 190, backward_0_190},
+    {reprise_launch, 4, 191, backward_0_191},
     {reprise_launch, 8, 192, backward_0_192},
-    {reprise_signal, 8, 100, NULL},
+    {reprise_signal, 8, 58, NULL},
     {reprise_launch, 8, 193, backward_0_193},
-    {reprise_launch, 1, 194, backward_0_194},
-    {reprise_signal, 1, 60, NULL},
-    {reprise_launch, 1, 195, backward_0_195},
-    {reprise_launch, 1, 196, backward_0_196},
-    {reprise_wait, 8, 60, NULL},
+    {reprise_launch, 4, 194, backward_0_194},
+    {reprise_signal, 4, 43, NULL},
+    {reprise_wait, 4, 42, NULL},
+    {reprise_launch, 4, 195, backward_0_195},
+    {reprise_launch, 4, 196, backward_0_196},
+    {reprise_wait, 8, 43, NULL},
     {reprise_launch, 8, 197, backward_0_197},
-    {reprise_signal, 8, 102, NULL},
-    {reprise_wait, 1, 61, NULL},
-    {reprise_launch, 1, 198, backward_0_198},
-    {reprise_signal, 1, 103, NULL},
-    {reprise_wait, 1, 62, NULL},
-    {reprise_launch, 1, 199, backward_0_199},
-    {reprise_launch, 1, 200, backward_0_200},
-    {reprise_launch, 1, 201, backward_0_201},
-    {reprise_signal, 1, 104, NULL},
-    {reprise_wait, 1, 37, NULL},
-    {reprise_launch, 1, 202, backward_0_202},
-    {reprise_signal, 1, 64, NULL},
-    {reprise_wait, 1, 63, NULL},
-    {reprise_launch, 1, 203, backward_0_203},
-    {reprise_launch, 1, 204, backward_0_204},
-    {reprise_wait, 8, 64, NULL},
+    {reprise_launch, 4, 198, backward_0_198},
+    {reprise_launch, 4, 199, backward_0_199},
+    {reprise_launch, 4, 200, backward_0_200},
+    {reprise_launch, 4, 201, backward_0_201},
+    {reprise_launch, 4, 202, backward_0_202},
+    {reprise_signal, 4, 44, NULL},
+    {reprise_wait, 4, 38, NULL},
+    {reprise_launch, 4, 203, backward_0_203},
+    {reprise_launch, 4, 204, backward_0_204},
+    {reprise_wait, 8, 44, NULL},
     {reprise_launch, 8, 205, backward_0_205},
-    {reprise_signal, 8, 106, NULL},
-    {reprise_wait, 1, 65, NULL},
-    {reprise_launch, 1, 206, backward_0_206},
-    {reprise_wait, 1, 66, NULL},
-    {reprise_launch, 1, 207, backward_0_207},
-    {reprise_signal, 1, 87, NULL},
-    {reprise_launch, 1, 208, backward_0_208},
-    {reprise_wait, 6, 26, NULL},
-    {reprise_launch, 6, 209, backward_0_209},
-    {reprise_launch, 6, 210, backward_0_210},
+    {reprise_launch, 4, 206, backward_0_206},
+    {reprise_signal, 4, 61, NULL},
+    {reprise_wait, 4, 45, NULL},
+    {reprise_launch, 4, 207, backward_0_207},
+    {reprise_signal, 4, 60, NULL},
+    {reprise_launch, 4, 208, backward_0_208},
+    {reprise_signal, 4, 71, NULL},
+    {reprise_wait, 2, 38, NULL},
+    {reprise_launch, 2, 209, backward_0_209},
+    {reprise_launch, 2, 210, backward_0_210},
     {reprise_launch, 9, 211, backward_0_211},
-    {reprise_signal, 9, 108, NULL},
+    {reprise_signal, 9, 63, NULL},
     {reprise_launch, 8, 212, backward_0_212},
-    {reprise_launch, 6, 213, backward_0_213},
-    {reprise_signal, 6, 67, NULL},
-    {reprise_launch, 6, 214, backward_0_214},
-    {reprise_launch, 6, 215, backward_0_215},
-    {reprise_wait, 9, 67, NULL},
+    {reprise_launch, 2, 213, backward_0_213},
+    {reprise_signal, 2, 47, NULL},
+    {reprise_wait, 2, 46, NULL},
+    {reprise_launch, 2, 214, backward_0_214},
+    {reprise_launch, 2, 215, backward_0_215},
+    {reprise_wait, 9, 47, NULL},
     {reprise_launch, 9, 216, backward_0_216},
-    {reprise_signal, 9, 110, NULL},
-    {reprise_launch, 6, 217, backward_0_217},
-    {reprise_signal, 6, 111, NULL},
-    {reprise_wait, 6, 68, NULL},
-    {reprise_launch, 6, 218, backward_0_218},
-    {reprise_launch, 6, 219, backward_0_219},
-    {reprise_launch, 6, 220, backward_0_220},
-    {reprise_signal, 6, 112, NULL},
-    {reprise_wait, 6, 46, NULL},
-    {reprise_launch, 6, 221, backward_0_221},
-    {reprise_signal, 6, 70, NULL},
-    {reprise_wait, 6, 69, NULL},
-    {reprise_launch, 6, 222, backward_0_222},
-    {reprise_launch, 6, 223, backward_0_223},
-    {reprise_wait, 8, 70, NULL},
-    {reprise_launch, 8, 224, backward_0_224},
-    {reprise_signal, 8, 115, NULL},
-    {reprise_wait, 6, 71, NULL},
-    {reprise_launch, 6, 225, backward_0_225},
-    {reprise_signal, 6, 72, NULL},
-    {reprise_wait, 3, 72, NULL},
-    {reprise_launch, 3, 226, backward_0_226},
-    {reprise_signal, 3, 92, NULL},
-    {reprise_launch, 3, 227, backward_0_227},
-    {reprise_wait, 2, 73, NULL},
-    {reprise_launch, 2, 228, backward_0_228},
-    {reprise_launch, 2, 229, backward_0_229},
-    {reprise_launch, 9, 230, backward_0_230},
+    {reprise_launch, 2, 217, backward_0_217},
+    {reprise_wait, 2, 48, NULL},
+    {reprise_launch, 2, 218, backward_0_218},
+    {reprise_launch, 2, 219, backward_0_219},
+    {reprise_launch, 2, 220, backward_0_220},
+    {reprise_launch, 2, 221, backward_0_221},
+    {reprise_signal, 2, 49, NULL},
+    {reprise_launch, 2, 222, backward_0_222},
+    {reprise_launch, 2, 223, backward_0_223},
+    {reprise_wait, 9, 49, NULL},
+    {reprise_launch, 9, 224, backward_0_224},
+    {reprise_launch, 2, 225, backward_0_225},
+    {reprise_wait, 2, 50, NULL},
+    {reprise_launch, 2, 226, backward_0_226},
+    {reprise_signal, 2, 65, NULL},
+    {reprise_launch, 2, 227, backward_0_227},
+    {reprise_signal, 2, 77, NULL},
+    {reprise_wait, 1, 51, NULL},
+    {reprise_launch, 1, 228, backward_0_228},
+    {reprise_launch, 1, 229, backward_0_229},
+    {reprise_launch, 8, 230, backward_0_230},
     {reprise_launch, 8, 231, backward_0_231},
-    {reprise_wait, 2, 53, NULL},
-    {reprise_launch, 2, 232, backward_0_232},
-    {reprise_signal, 2, 74, NULL},
-    {reprise_launch, 2, 233, backward_0_233},
-    {reprise_launch, 2, 234, backward_0_234},
-    {reprise_wait, 9, 74, NULL},
-    {reprise_launch, 9, 235, backward_0_235},
-    {reprise_launch, 2, 236, backward_0_236},
-    {reprise_launch, 2, 237, backward_0_237},
-    {reprise_launch, 2, 238, backward_0_238},
-    {reprise_launch, 2, 239, backward_0_239},
-    {reprise_wait, 2, 29, NULL},
-    {reprise_launch, 2, 240, backward_0_240},
-    {reprise_signal, 2, 76, NULL},
-    {reprise_wait, 2, 75, NULL},
-    {reprise_launch, 2, 241, backward_0_241},
-    {reprise_launch, 2, 242, backward_0_242},
-    {reprise_wait, 8, 76, NULL},
+    {reprise_launch, 1, 232, backward_0_232},
+    {reprise_signal, 1, 52, NULL},
+    {reprise_launch, 1, 233, backward_0_233},
+    {reprise_launch, 1, 234, backward_0_234},
+    {reprise_wait, 8, 52, NULL},
+    {reprise_launch, 8, 235, backward_0_235},
+    {reprise_launch, 1, 236, backward_0_236},
+    {reprise_wait, 1, 53, NULL},
+    {reprise_launch, 1, 237, backward_0_237},
+    {reprise_launch, 1, 238, backward_0_238},
+    {reprise_launch, 1, 239, backward_0_239},
+    {reprise_launch, 1, 240, backward_0_240},
+    {reprise_signal, 1, 54, NULL},
+    {reprise_launch, 1, 241, backward_0_241},
+    {reprise_launch, 1, 242, backward_0_242},
+    {reprise_wait, 8, 54, NULL},
     {reprise_launch, 8, 243, backward_0_243},
-    {reprise_wait, 2, 77, NULL},
-    {reprise_wait, 2, 45, NULL},
-    {reprise_launch, 2, 244, backward_0_244},
-    {reprise_wait, 2, 78, NULL},
-    {reprise_launch, 2, 245, backward_0_245},
-    {reprise_signal, 2, 99, NULL},
-    {reprise_launch, 2, 246, backward_0_246},
-    {reprise_launch, 4, 247, backward_0_247},
-    {reprise_launch, 4, 248, backward_0_248},
-    {reprise_launch, 9, 249, backward_0_249},
-    {reprise_launch, 8, 250, backward_0_250},
-    {reprise_wait, 4, 56, NULL},
-    {reprise_launch, 4, 251, backward_0_251},
-    {reprise_signal, 4, 79, NULL},
-    {reprise_launch, 4, 252, backward_0_252},
-    {reprise_launch, 4, 253, backward_0_253},
-    {reprise_wait, 9, 79, NULL},
-    {reprise_launch, 9, 254, backward_0_254},
-    {reprise_wait, 4, 80, NULL},
-    {reprise_launch, 4, 255, backward_0_255},
-    {reprise_wait, 4, 81, NULL},
-    {reprise_launch, 4, 256, backward_0_256},
-    {reprise_launch, 4, 257, backward_0_257},
-    {reprise_launch, 4, 258, backward_0_258},
-    {reprise_wait, 4, 82, NULL},
-    {reprise_launch, 4, 259, backward_0_259},
-    {reprise_signal, 4, 84, NULL},
-    {reprise_wait, 4, 83, NULL},
-    {reprise_launch, 4, 260, backward_0_260},
-    {reprise_launch, 4, 261, backward_0_261},
-    {reprise_wait, 8, 84, NULL},
+    {reprise_launch, 1, 244, backward_0_244},
+    {reprise_signal, 1, 55, NULL},
+    {reprise_wait, 5, 55, NULL},
+    {reprise_launch, 5, 245, backward_0_245},
+    {reprise_signal, 5, 69, NULL},
+    {reprise_launch, 5, 246, backward_0_246},
+    {reprise_launch, 0, 247, backward_0_247},
+    {reprise_launch, 0, 248, backward_0_248},
+    {reprise_launch, 8, 249, backward_0_249},
+    {reprise_launch, 9, 250, backward_0_250},
+    {reprise_launch, 0, 251, backward_0_251},
+    {reprise_signal, 0, 57, NULL},
+    {reprise_wait, 0, 56, NULL},
+    {reprise_launch, 0, 252, backward_0_252},
+    {reprise_launch, 0, 253, backward_0_253},
+    {reprise_wait, 8, 57, NULL},
+    {reprise_launch, 8, 254, backward_0_254},
+    {reprise_launch, 0, 255, backward_0_255},
+    {reprise_wait, 0, 58, NULL},
+    {reprise_launch, 0, 256, backward_0_256},
+    {reprise_launch, 0, 257, backward_0_257},
+    {reprise_launch, 0, 258, backward_0_258},
+    {reprise_launch, 0, 259, backward_0_259},
+    {reprise_signal, 0, 59, NULL},
+    {reprise_wait, 0, 43, NULL},
+    {reprise_launch, 0, 260, backward_0_260},
+    {reprise_launch, 0, 261, backward_0_261},
+    {reprise_wait, 8, 59, NULL},
     {reprise_launch, 8, 262, backward_0_262},
-    {reprise_wait, 4, 85, NULL},
-    {reprise_wait, 4, 86, NULL},
-    {reprise_launch, 4, 263, backward_0_263},
-    {reprise_wait, 4, 87, NULL},
-    {reprise_launch, 4, 264, backward_0_264},
-    {reprise_signal, 4, 107, NULL},
-    {reprise_launch, 4, 265, backward_0_265},
-    {reprise_wait, 7, 65, NULL},
-    {reprise_launch, 7, 266, backward_0_266},
-    {reprise_launch, 7, 267, backward_0_267},
+    {reprise_signal, 8, 74, NULL},
+    {reprise_launch, 0, 263, backward_0_263},
+    {reprise_wait, 0, 60, NULL},
+    {reprise_launch, 0, 264, backward_0_264},
+    {reprise_signal, 0, 73, NULL},
+    {reprise_launch, 0, 265, backward_0_265},
+    {reprise_launch, 6, 266, backward_0_266},
+    {reprise_launch, 6, 267, backward_0_267},
     {reprise_launch, 9, 268, backward_0_268},
-    {reprise_launch, 8, 269, backward_0_269},
-    {reprise_wait, 7, 88, NULL},
-    {reprise_launch, 7, 270, backward_0_270},
-    {reprise_signal, 7, 90, NULL},
-    {reprise_wait, 7, 89, NULL},
-    {reprise_launch, 7, 271, backward_0_271},
-    {reprise_launch, 7, 272, backward_0_272},
-    {reprise_wait, 9, 90, NULL},
+    {reprise_launch, 9, 269, backward_0_269},
+    {reprise_launch, 6, 270, backward_0_270},
+    {reprise_signal, 6, 62, NULL},
+    {reprise_wait, 6, 61, NULL},
+    {reprise_launch, 6, 271, backward_0_271},
+    {reprise_launch, 6, 272, backward_0_272},
+    {reprise_wait, 9, 62, NULL},
     {reprise_launch, 9, 273, backward_0_273},
-    {reprise_launch, 7, 274, backward_0_274},
-    {reprise_launch, 7, 275, backward_0_275},
-    {reprise_launch, 7, 276, backward_0_276},
-    {reprise_launch, 7, 277, backward_0_277},
-    {reprise_wait, 7, 46, NULL},
-    {reprise_launch, 7, 278, backward_0_278},
-    {reprise_signal, 7, 91, NULL},
-    {reprise_wait, 7, 86, NULL},
-    {reprise_launch, 7, 279, backward_0_279},
-    {reprise_launch, 7, 280, backward_0_280},
-    {reprise_wait, 8, 91, NULL},
-    {reprise_launch, 8, 281, backward_0_281},
-    {reprise_launch, 7, 282, backward_0_282},
-    {reprise_wait, 7, 92, NULL},
-    {reprise_launch, 7, 283, backward_0_283},
-    {reprise_signal, 7, 116, NULL},
-    {reprise_launch, 7, 284, backward_0_284},
-    {reprise_launch, 0, 285, backward_0_285},
-    {reprise_launch, 0, 286, backward_0_286},
-    {reprise_launch, 9, 287, backward_0_287},
-    {reprise_launch, 9, 288, backward_0_288},
-    {reprise_wait, 0, 93, NULL},
-    {reprise_launch, 0, 289, backward_0_289},
-    {reprise_signal, 0, 94, NULL},
-    {reprise_launch, 0, 290, backward_0_290},
-    {reprise_launch, 0, 291, backward_0_291},
-    {reprise_wait, 8, 94, NULL},
+    {reprise_launch, 6, 274, backward_0_274},
+    {reprise_wait, 6, 63, NULL},
+    {reprise_launch, 6, 275, backward_0_275},
+    {reprise_launch, 6, 276, backward_0_276},
+    {reprise_launch, 6, 277, backward_0_277},
+    {reprise_launch, 6, 278, backward_0_278},
+    {reprise_signal, 6, 64, NULL},
+    {reprise_wait, 6, 47, NULL},
+    {reprise_launch, 6, 279, backward_0_279},
+    {reprise_launch, 6, 280, backward_0_280},
+    {reprise_wait, 9, 64, NULL},
+    {reprise_launch, 9, 281, backward_0_281},
+    {reprise_launch, 6, 282, backward_0_282},
+    {reprise_wait, 6, 65, NULL},
+    {reprise_launch, 6, 283, backward_0_283},
+    {reprise_signal, 6, 79, NULL},
+    {reprise_launch, 6, 284, backward_0_284},
+    {reprise_wait, 7, 66, NULL},
+    {reprise_launch, 7, 285, backward_0_285},
+    {reprise_launch, 7, 286, backward_0_286},
+    {reprise_launch, 8, 287, backward_0_287},
+    {reprise_launch, 8, 288, backward_0_288},
+    {reprise_launch, 7, 289, backward_0_289},
+    {reprise_signal, 7, 67, NULL},
+    {reprise_launch, 7, 290, backward_0_290},
+    {reprise_launch, 7, 291, backward_0_291},
+    {reprise_wait, 8, 67, NULL},
     {reprise_launch, 8, 292, backward_0_292},
-    {reprise_wait, 0, 95, NULL},
-    {reprise_launch, 0, 293, backward_0_293},
-    {reprise_launch, 0, 294, backward_0_294},
-    {reprise_launch, 0, 295, backward_0_295},
-    {reprise_launch, 0, 296, backward_0_296},
-    {reprise_launch, 0, 297, backward_0_297},
-    {reprise_signal, 0, 97, NULL},
-    {reprise_wait, 0, 96, NULL},
-    {reprise_launch, 0, 298, backward_0_298},
-    {reprise_launch, 0, 299, backward_0_299},
-    {reprise_wait, 9, 97, NULL},
-    {reprise_launch, 9, 300, backward_0_300},
-    {reprise_wait, 0, 98, NULL},
-    {reprise_launch, 0, 301, backward_0_301},
-    {reprise_wait, 0, 99, NULL},
-    {reprise_launch, 0, 302, backward_0_302},
-    {reprise_launch, 0, 303, backward_0_303},
-    {reprise_wait, 5, 41, NULL},
-    {reprise_launch, 5, 304, backward_0_304},
-    {reprise_launch, 5, 305, backward_0_305},
-    {reprise_launch, 8, 306, backward_0_306},
-    {reprise_launch, 9, 307, backward_0_307},
-    {reprise_wait, 5, 100, NULL},
-    {reprise_launch, 5, 308, backward_0_308},
-    {reprise_signal, 5, 101, NULL},
-    {reprise_wait, 5, 60, NULL},
-    {reprise_launch, 5, 309, backward_0_309},
-    {reprise_launch, 5, 310, backward_0_310},
-    {reprise_wait, 8, 101, NULL},
-    {reprise_launch, 8, 311, backward_0_311},
-    {reprise_wait, 5, 102, NULL},
-    {reprise_launch, 5, 312, backward_0_312},
-    {reprise_wait, 5, 103, NULL},
-    {reprise_launch, 5, 313, backward_0_313},
-    {reprise_launch, 5, 314, backward_0_314},
-    {reprise_launch, 5, 315, backward_0_315},
-    {reprise_wait, 5, 104, NULL},
-    {reprise_launch, 5, 316, backward_0_316},
-    {reprise_signal, 5, 105, NULL},
-    {reprise_wait, 5, 71, NULL},
-    {reprise_launch, 5, 317, backward_0_317},
-    {reprise_launch, 5, 318, backward_0_318},
-    {reprise_wait, 9, 105, NULL},
-    {reprise_launch, 9, 319, backward_0_319},
-    {reprise_wait, 5, 106, NULL},
-    {reprise_launch, 5, 320, backward_0_320},
-    {reprise_wait, 5, 107, NULL},
-    {reprise_launch, 5, 321, backward_0_321},
-    {reprise_launch, 5, 322, backward_0_322},
-    {reprise_wait, 2, 49, NULL},
-    {reprise_launch, 2, 323, backward_0_323},
-    {reprise_launch, 2, 324, backward_0_324},
-    {reprise_launch, 8, 325, backward_0_325},
-    {reprise_launch, 9, 326, backward_0_326},
-    {reprise_wait, 2, 108, NULL},
-    {reprise_launch, 2, 327, backward_0_327},
-    {reprise_signal, 2, 109, NULL},
-    {reprise_wait, 2, 67, NULL},
-    {reprise_launch, 2, 328, backward_0_328},
-    {reprise_launch, 2, 329, backward_0_329},
-    {reprise_wait, 8, 109, NULL},
-    {reprise_launch, 8, 330, backward_0_330},
-    {reprise_wait, 2, 110, NULL},
-    {reprise_launch, 2, 331, backward_0_331},
-    {reprise_wait, 2, 111, NULL},
-    {reprise_launch, 2, 332, backward_0_332},
-    {reprise_launch, 2, 333, backward_0_333},
-    {reprise_launch, 2, 334, backward_0_334},
-    {reprise_wait, 2, 112, NULL},
-    {reprise_launch, 2, 335, backward_0_335},
-    {reprise_signal, 2, 114, NULL},
-    {reprise_wait, 2, 113, NULL},
-    {reprise_launch, 2, 336, backward_0_336},
-    {reprise_launch, 2, 337, backward_0_337},
-    {reprise_wait, 9, 114, NULL},
+    {reprise_launch, 7, 293, backward_0_293},
+    {reprise_launch, 7, 294, backward_0_294},
+    {reprise_launch, 7, 295, backward_0_295},
+    {reprise_launch, 7, 296, backward_0_296},
+    {reprise_launch, 7, 297, backward_0_297},
+    {reprise_signal, 7, 68, NULL},
+    {reprise_wait, 7, 39, NULL},
+    {reprise_launch, 7, 298, backward_0_298},
+    {reprise_launch, 7, 299, backward_0_299},
+    {reprise_wait, 8, 68, NULL},
+    {reprise_launch, 8, 300, backward_0_300},
+    {reprise_launch, 7, 301, backward_0_301},
+    {reprise_wait, 7, 69, NULL},
+    {reprise_launch, 7, 302, backward_0_302},
+    {reprise_launch, 7, 303, backward_0_303},
+    {reprise_wait, 3, 66, NULL},
+    {reprise_launch, 3, 304, backward_0_304},
+    {reprise_launch, 3, 305, backward_0_305},
+    {reprise_launch, 9, 306, backward_0_306},
+    {reprise_launch, 8, 307, backward_0_307},
+    {reprise_launch, 3, 308, backward_0_308},
+    {reprise_signal, 3, 70, NULL},
+    {reprise_launch, 3, 309, backward_0_309},
+    {reprise_launch, 3, 310, backward_0_310},
+    {reprise_wait, 9, 70, NULL},
+    {reprise_launch, 9, 311, backward_0_311},
+    {reprise_launch, 3, 312, backward_0_312},
+    {reprise_launch, 3, 313, backward_0_313},
+    {reprise_launch, 3, 314, backward_0_314},
+    {reprise_launch, 3, 315, backward_0_315},
+    {reprise_launch, 3, 316, backward_0_316},
+    {reprise_signal, 3, 72, NULL},
+    {reprise_wait, 3, 71, NULL},
+    {reprise_launch, 3, 317, backward_0_317},
+    {reprise_launch, 3, 318, backward_0_318},
+    {reprise_wait, 8, 72, NULL},
+    {reprise_launch, 8, 319, backward_0_319},
+    {reprise_launch, 3, 320, backward_0_320},
+    {reprise_wait, 3, 73, NULL},
+    {reprise_launch, 3, 321, backward_0_321},
+    {reprise_launch, 3, 322, backward_0_322},
+    {reprise_wait, 1, 36, NULL},
+    {reprise_launch, 1, 323, backward_0_323},
+    {reprise_launch, 1, 324, backward_0_324},
+    {reprise_launch, 9, 325, backward_0_325},
+    {reprise_launch, 8, 326, backward_0_326},
+    {reprise_launch, 1, 327, backward_0_327},
+    {reprise_signal, 1, 75, NULL},
+    {reprise_wait, 1, 74, NULL},
+    {reprise_launch, 1, 328, backward_0_328},
+    {reprise_launch, 1, 329, backward_0_329},
+    {reprise_wait, 9, 75, NULL},
+    {reprise_launch, 9, 330, backward_0_330},
+    {reprise_launch, 1, 331, backward_0_331},
+    {reprise_signal, 1, 76, NULL},
+    {reprise_wait, 0, 76, NULL},
+    {reprise_launch, 0, 332, backward_0_332},
+    {reprise_launch, 0, 333, backward_0_333},
+    {reprise_launch, 0, 334, backward_0_334},
+    {reprise_launch, 0, 335, backward_0_335},
+    {reprise_signal, 0, 78, NULL},
+    {reprise_wait, 0, 77, NULL},
+    {reprise_launch, 0, 336, backward_0_336},
+    {reprise_launch, 0, 337, backward_0_337},
+    {reprise_wait, 9, 78, NULL},
     {reprise_launch, 9, 338, backward_0_338},
-    {reprise_wait, 2, 115, NULL},
-    {reprise_launch, 2, 339, backward_0_339},
-    {reprise_wait, 2, 116, NULL},
-    {reprise_launch, 2, 340, backward_0_340},
-    {reprise_launch, 2, 341, backward_0_341},
+    {reprise_launch, 0, 339, backward_0_339},
+    {reprise_wait, 0, 79, NULL},
+    {reprise_launch, 0, 340, backward_0_340},
+    {reprise_launch, 0, 341, backward_0_341},
     {reprise_join, 10, 0, NULL},
 };
 
@@ -13253,15 +13772,13 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 0, 0, backward_0_57},
     {reprise_launch, 0, 1, backward_0_58},
     {reprise_launch, 8, 2, backward_1_2},
-    {reprise_signal, 8, 7, NULL},
-    {reprise_launch, 9, 3, backward_0_60},
+    {reprise_launch, 9, 3, backward_1_3},
     {reprise_launch, 0, 4, backward_0_61},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 5, backward_0_62},
     {reprise_launch, 0, 6, backward_0_63},
     {reprise_wait, 8, 0, NULL},
     {reprise_launch, 8, 7, backward_1_7},
-    {reprise_signal, 8, 25, NULL},
     {reprise_launch, 0, 8, backward_0_65},
     {reprise_launch, 0, 9, backward_0_66},
     {reprise_launch, 0, 10, backward_0_67},
@@ -13272,78 +13789,66 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 0, 14, backward_0_71},
     {reprise_wait, 8, 1, NULL},
     {reprise_launch, 8, 15, backward_1_15},
-    {reprise_signal, 8, 11, NULL},
     {reprise_launch, 0, 16, backward_0_73},
-    {reprise_signal, 0, 10, NULL},
     {reprise_launch, 0, 17, backward_1_17},
     {reprise_launch, 0, 18, backward_0_75},
-    {reprise_signal, 0, 13, NULL},
+    {reprise_signal, 0, 34, NULL},
     {reprise_launch, 1, 19, backward_0_76},
     {reprise_launch, 1, 20, backward_0_77},
     {reprise_launch, 9, 21, backward_1_21},
-    {reprise_signal, 9, 14, NULL},
-    {reprise_launch, 9, 22, backward_0_79},
+    {reprise_launch, 9, 22, backward_1_22},
     {reprise_launch, 1, 23, backward_0_80},
     {reprise_signal, 1, 2, NULL},
     {reprise_launch, 1, 24, backward_0_81},
     {reprise_launch, 1, 25, backward_0_82},
     {reprise_wait, 9, 2, NULL},
     {reprise_launch, 9, 26, backward_1_26},
-    {reprise_signal, 9, 46, NULL},
     {reprise_launch, 1, 27, backward_0_84},
-    {reprise_signal, 1, 42, NULL},
     {reprise_launch, 1, 28, backward_0_85},
     {reprise_launch, 1, 29, backward_0_86},
     {reprise_launch, 1, 30, backward_0_87},
     {reprise_launch, 1, 31, backward_0_88},
     {reprise_signal, 1, 3, NULL},
     {reprise_launch, 1, 32, backward_0_89},
-    {reprise_signal, 1, 44, NULL},
     {reprise_launch, 1, 33, backward_0_90},
     {reprise_wait, 9, 3, NULL},
     {reprise_launch, 9, 34, backward_1_34},
-    {reprise_signal, 9, 18, NULL},
+    {reprise_signal, 9, 12, NULL},
     {reprise_launch, 1, 35, backward_0_92},
-    {reprise_signal, 1, 17, NULL},
+    {reprise_signal, 1, 29, NULL},
     {reprise_launch, 1, 36, backward_1_36},
-    {reprise_signal, 1, 16, NULL},
     {reprise_launch, 1, 37, backward_0_94},
-    {reprise_signal, 1, 20, NULL},
+    {reprise_signal, 1, 18, NULL},
     {reprise_launch, 2, 38, backward_0_95},
     {reprise_launch, 2, 39, backward_0_96},
     {reprise_launch, 8, 40, backward_1_40},
-    {reprise_signal, 8, 21, NULL},
-    {reprise_launch, 8, 41, backward_0_98},
+    {reprise_launch, 8, 41, backward_1_41},
     {reprise_launch, 2, 42, backward_0_99},
     {reprise_signal, 2, 4, NULL},
     {reprise_launch, 2, 43, backward_0_100},
     {reprise_launch, 2, 44, backward_0_101},
     {reprise_wait, 9, 4, NULL},
     {reprise_launch, 9, 45, backward_1_45},
-    {reprise_signal, 9, 32, NULL},
     {reprise_launch, 2, 46, backward_0_103},
-    {reprise_signal, 2, 50, NULL},
-    {reprise_launch, 2, 47, backward_0_104},
+    {reprise_launch, 2, 47, backward_1_47},
     {reprise_launch, 2, 48, backward_0_105},
     {reprise_launch, 2, 49, backward_0_106},
     {reprise_launch, 2, 50, backward_0_107},
     {reprise_signal, 2, 5, NULL},
     {reprise_launch, 2, 51, backward_0_108},
-    {reprise_signal, 2, 52, NULL},
     {reprise_launch, 2, 52, backward_0_109},
     {reprise_wait, 8, 5, NULL},
     {reprise_launch, 8, 53, backward_1_53},
-    {reprise_signal, 8, 53, NULL},
+    {reprise_signal, 8, 16, NULL},
     {reprise_launch, 2, 54, backward_0_111},
-    {reprise_signal, 2, 37, NULL},
     {reprise_launch, 2, 55, backward_1_55},
-    {reprise_signal, 2, 23, NULL},
+    {reprise_signal, 2, 15, NULL},
     {reprise_launch, 2, 56, backward_0_113},
+    {reprise_signal, 2, 26, NULL},
     {reprise_launch, 3, 57, backward_0_114},
     {reprise_launch, 3, 58, backward_0_115},
     {reprise_launch, 9, 59, backward_1_59},
-    {reprise_signal, 9, 26, NULL},
-    {reprise_launch, 9, 60, backward_0_117},
+    {reprise_launch, 9, 60, backward_1_60},
     {reprise_launch, 3, 61, backward_0_118},
     {reprise_signal, 3, 6, NULL},
     {reprise_launch, 3, 62, backward_0_119},
@@ -13351,376 +13856,329 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_wait, 8, 6, NULL},
     {reprise_launch, 8, 64, backward_1_64},
     {reprise_launch, 3, 65, backward_0_122},
-    {reprise_signal, 3, 30, NULL},
-    {reprise_wait, 3, 7, NULL},
     {reprise_launch, 3, 66, backward_0_123},
     {reprise_launch, 3, 67, backward_0_124},
     {reprise_launch, 3, 68, backward_0_125},
-    {reprise_signal, 3, 48, NULL},
-    {reprise_wait, 3, 0, NULL},
     {reprise_launch, 3, 69, backward_0_126},
-    {reprise_signal, 3, 8, NULL},
+    {reprise_signal, 3, 7, NULL},
     {reprise_launch, 3, 70, backward_0_127},
     {reprise_launch, 3, 71, backward_0_128},
-    {reprise_wait, 9, 8, NULL},
+    {reprise_wait, 9, 7, NULL},
     {reprise_launch, 9, 72, backward_1_72},
-    {reprise_signal, 9, 49, NULL},
     {reprise_launch, 3, 73, backward_0_130},
-    {reprise_signal, 3, 9, NULL},
-    {reprise_wait, 0, 9, NULL},
+    {reprise_signal, 3, 8, NULL},
+    {reprise_wait, 0, 8, NULL},
     {reprise_launch, 0, 74, backward_1_74},
-    {reprise_signal, 0, 28, NULL},
+    {reprise_signal, 0, 20, NULL},
     {reprise_launch, 0, 75, backward_0_132},
-    {reprise_signal, 0, 55, NULL},
     {reprise_launch, 4, 76, backward_0_133},
     {reprise_launch, 4, 77, backward_0_134},
     {reprise_launch, 8, 78, backward_1_78},
-    {reprise_signal, 8, 31, NULL},
-    {reprise_launch, 9, 79, backward_0_136},
-    {reprise_wait, 4, 10, NULL},
+    {reprise_launch, 9, 79, backward_1_79},
     {reprise_launch, 4, 80, backward_0_137},
-    {reprise_signal, 4, 12, NULL},
-    {reprise_wait, 4, 11, NULL},
+    {reprise_signal, 4, 9, NULL},
     {reprise_launch, 4, 81, backward_0_138},
-    {reprise_signal, 4, 63, NULL},
     {reprise_launch, 4, 82, backward_0_139},
-    {reprise_wait, 8, 12, NULL},
+    {reprise_wait, 8, 9, NULL},
     {reprise_launch, 8, 83, backward_1_83},
-    {reprise_signal, 8, 64, NULL},
-    {reprise_wait, 4, 13, NULL},
     {reprise_launch, 4, 84, backward_0_141},
-    {reprise_wait, 4, 14, NULL},
     {reprise_launch, 4, 85, backward_0_142},
     {reprise_launch, 4, 86, backward_0_143},
     {reprise_launch, 4, 87, backward_0_144},
-    {reprise_wait, 4, 2, NULL},
     {reprise_launch, 4, 88, backward_0_145},
-    {reprise_signal, 4, 15, NULL},
+    {reprise_signal, 4, 10, NULL},
     {reprise_launch, 4, 89, backward_0_146},
     {reprise_launch, 4, 90, backward_0_147},
-    {reprise_wait, 8, 15, NULL},
-    {reprise_launch, 8, 91, backward_1_91},
+    {reprise_wait, 9, 10, NULL},
+    {reprise_launch, 9, 91, backward_1_91},
+    {reprise_signal, 9, 24, NULL},
     {reprise_launch, 4, 92, backward_0_149},
-    {reprise_signal, 4, 39, NULL},
-    {reprise_wait, 4, 16, NULL},
-    {reprise_launch, 4, 93, backward_0_150},
-    {reprise_launch, 4, 94, backward_0_151},
-    {reprise_signal, 4, 58, NULL},
+    {reprise_signal, 4, 11, NULL},
+    {reprise_wait, 1, 11, NULL},
+    {reprise_launch, 1, 93, backward_1_93},
+    {reprise_signal, 1, 23, NULL},
+    {reprise_launch, 1, 94, backward_0_151},
     {reprise_launch, 5, 95, backward_0_152},
     {reprise_launch, 5, 96, backward_0_153},
-    {reprise_launch, 9, 97, backward_1_97},
-    {reprise_signal, 9, 36, NULL},
-    {reprise_launch, 9, 98, backward_0_155},
-    {reprise_wait, 5, 17, NULL},
+    {reprise_launch, 8, 97, backward_1_97},
+    {reprise_launch, 9, 98, backward_1_98},
     {reprise_launch, 5, 99, backward_0_156},
-    {reprise_signal, 5, 19, NULL},
-    {reprise_wait, 5, 18, NULL},
+    {reprise_signal, 5, 13, NULL},
+    {reprise_wait, 5, 12, NULL},
     {reprise_launch, 5, 100, backward_0_157},
     {reprise_launch, 5, 101, backward_0_158},
-    {reprise_wait, 9, 19, NULL},
-    {reprise_launch, 9, 102, backward_1_102},
-    {reprise_wait, 5, 20, NULL},
+    {reprise_wait, 8, 13, NULL},
+    {reprise_launch, 8, 102, backward_1_102},
     {reprise_launch, 5, 103, backward_0_160},
-    {reprise_wait, 5, 21, NULL},
-    {reprise_launch, 5, 104, backward_1_104},
+    {reprise_launch, 5, 104, backward_0_161},
     {reprise_launch, 5, 105, backward_0_162},
     {reprise_launch, 5, 106, backward_0_163},
-    {reprise_wait, 5, 4, NULL},
     {reprise_launch, 5, 107, backward_0_164},
-    {reprise_signal, 5, 22, NULL},
+    {reprise_signal, 5, 14, NULL},
     {reprise_launch, 5, 108, backward_0_165},
     {reprise_launch, 5, 109, backward_0_166},
-    {reprise_wait, 8, 22, NULL},
+    {reprise_wait, 8, 14, NULL},
     {reprise_launch, 8, 110, backward_1_110},
     {reprise_launch, 5, 111, backward_0_168},
-    {reprise_signal, 5, 79, NULL},
-    {reprise_wait, 5, 23, NULL},
+    {reprise_wait, 5, 15, NULL},
     {reprise_launch, 5, 112, backward_1_112},
+    {reprise_signal, 5, 28, NULL},
     {reprise_launch, 5, 113, backward_0_170},
-    {reprise_wait, 6, 1, NULL},
+    {reprise_wait, 6, 12, NULL},
     {reprise_launch, 6, 114, backward_0_171},
     {reprise_launch, 6, 115, backward_0_172},
     {reprise_launch, 9, 116, backward_1_116},
-    {reprise_signal, 9, 60, NULL},
-    {reprise_launch, 9, 117, backward_0_174},
+    {reprise_signal, 9, 31, NULL},
+    {reprise_launch, 9, 117, backward_1_117},
     {reprise_launch, 6, 118, backward_0_175},
-    {reprise_signal, 6, 24, NULL},
+    {reprise_signal, 6, 17, NULL},
+    {reprise_wait, 6, 16, NULL},
     {reprise_launch, 6, 119, backward_0_176},
     {reprise_launch, 6, 120, backward_0_177},
-    {reprise_wait, 9, 24, NULL},
+    {reprise_wait, 9, 17, NULL},
     {reprise_launch, 9, 121, backward_1_121},
-    {reprise_signal, 9, 62, NULL},
-    {reprise_wait, 6, 25, NULL},
     {reprise_launch, 6, 122, backward_0_179},
-    {reprise_wait, 6, 26, NULL},
     {reprise_launch, 6, 123, backward_1_123},
     {reprise_launch, 6, 124, backward_0_181},
     {reprise_launch, 6, 125, backward_0_182},
-    {reprise_wait, 6, 6, NULL},
     {reprise_launch, 6, 126, backward_0_183},
-    {reprise_signal, 6, 27, NULL},
+    {reprise_signal, 6, 19, NULL},
+    {reprise_wait, 6, 18, NULL},
     {reprise_launch, 6, 127, backward_0_184},
     {reprise_launch, 6, 128, backward_0_185},
-    {reprise_wait, 9, 27, NULL},
-    {reprise_launch, 9, 129, backward_1_129},
-    {reprise_signal, 9, 66, NULL},
+    {reprise_wait, 8, 19, NULL},
+    {reprise_launch, 8, 129, backward_1_129},
     {reprise_launch, 6, 130, backward_0_187},
-    {reprise_wait, 6, 28, NULL},
+    {reprise_signal, 6, 35, NULL},
+    {reprise_wait, 6, 20, NULL},
     {reprise_launch, 6, 131, backward_1_131},
-    {reprise_signal, 6, 45, NULL},
+    {reprise_signal, 6, 33, NULL},
     {reprise_launch, 6, 132, backward_0_189},
-    {reprise_wait, 7, 3, NULL},
-    {reprise_launch, 7, 133, backward_0_190},
-    {reprise_launch, 7, 134, backward_0_191},
+    {reprise_wait, 0, 18, NULL},
+    {reprise_launch, 0, 133, backward_0_190},
+    {reprise_launch, 0, 134, backward_0_191},
     {reprise_launch, 9, 135, backward_1_135},
-    {reprise_signal, 9, 68, NULL},
-    {reprise_launch, 9, 136, backward_0_193},
-    {reprise_launch, 7, 137, backward_0_194},
-    {reprise_signal, 7, 29, NULL},
-    {reprise_launch, 7, 138, backward_0_195},
-    {reprise_launch, 7, 139, backward_0_196},
-    {reprise_wait, 8, 29, NULL},
-    {reprise_launch, 8, 140, backward_1_140},
-    {reprise_signal, 8, 70, NULL},
-    {reprise_wait, 7, 30, NULL},
-    {reprise_launch, 7, 141, backward_0_198},
-    {reprise_wait, 7, 31, NULL},
-    {reprise_launch, 7, 142, backward_1_142},
-    {reprise_launch, 7, 143, backward_0_200},
-    {reprise_launch, 7, 144, backward_0_201},
-    {reprise_wait, 7, 12, NULL},
-    {reprise_launch, 7, 145, backward_0_202},
-    {reprise_signal, 7, 33, NULL},
-    {reprise_wait, 7, 32, NULL},
-    {reprise_launch, 7, 146, backward_0_203},
-    {reprise_launch, 7, 147, backward_0_204},
-    {reprise_wait, 9, 33, NULL},
+    {reprise_signal, 9, 37, NULL},
+    {reprise_launch, 8, 136, backward_1_136},
+    {reprise_launch, 0, 137, backward_0_194},
+    {reprise_signal, 0, 21, NULL},
+    {reprise_launch, 0, 138, backward_0_195},
+    {reprise_launch, 0, 139, backward_0_196},
+    {reprise_wait, 9, 21, NULL},
+    {reprise_launch, 9, 140, backward_1_140},
+    {reprise_launch, 0, 141, backward_0_198},
+    {reprise_launch, 0, 142, backward_1_142},
+    {reprise_launch, 0, 143, backward_0_200},
+    {reprise_launch, 0, 144, backward_0_201},
+    {reprise_launch, 0, 145, backward_0_202},
+    {reprise_signal, 0, 22, NULL},
+    {reprise_wait, 0, 16, NULL},
+    {reprise_launch, 0, 146, backward_0_203},
+    {reprise_launch, 0, 147, backward_0_204},
+    {reprise_wait, 9, 22, NULL},
     {reprise_launch, 9, 148, backward_1_148},
-    {reprise_signal, 9, 72, NULL},
-    {reprise_launch, 7, 149, backward_0_206},
-    {reprise_signal, 7, 34, NULL},
-    {reprise_wait, 4, 34, NULL},
-    {reprise_launch, 4, 150, backward_1_150},
-    {reprise_signal, 4, 54, NULL},
-    {reprise_launch, 4, 151, backward_1_151},
-    {reprise_wait, 3, 5, NULL},
+    {reprise_launch, 0, 149, backward_0_206},
+    {reprise_signal, 0, 40, NULL},
+    {reprise_wait, 0, 23, NULL},
+    {reprise_launch, 0, 150, backward_1_150},
+    {reprise_signal, 0, 39, NULL},
+    {reprise_launch, 0, 151, backward_1_151},
+    {reprise_signal, 0, 49, NULL},
+    {reprise_wait, 3, 16, NULL},
     {reprise_launch, 3, 152, backward_0_209},
     {reprise_launch, 3, 153, backward_0_210},
     {reprise_launch, 8, 154, backward_1_154},
-    {reprise_signal, 8, 74, NULL},
-    {reprise_launch, 9, 155, backward_0_212},
+    {reprise_signal, 8, 42, NULL},
+    {reprise_launch, 8, 155, backward_1_155},
     {reprise_launch, 3, 156, backward_0_213},
-    {reprise_signal, 3, 35, NULL},
+    {reprise_signal, 3, 25, NULL},
+    {reprise_wait, 3, 24, NULL},
     {reprise_launch, 3, 157, backward_0_214},
     {reprise_launch, 3, 158, backward_0_215},
-    {reprise_wait, 8, 35, NULL},
+    {reprise_wait, 8, 25, NULL},
     {reprise_launch, 8, 159, backward_1_159},
-    {reprise_signal, 8, 76, NULL},
     {reprise_launch, 3, 160, backward_0_217},
-    {reprise_signal, 3, 77, NULL},
-    {reprise_wait, 3, 36, NULL},
+    {reprise_wait, 3, 26, NULL},
     {reprise_launch, 3, 161, backward_1_161},
     {reprise_launch, 3, 162, backward_0_219},
-    {reprise_launch, 3, 163, backward_1_163},
-    {reprise_signal, 3, 78, NULL},
-    {reprise_wait, 3, 19, NULL},
+    {reprise_launch, 3, 163, backward_0_220},
     {reprise_launch, 3, 164, backward_0_221},
-    {reprise_signal, 3, 38, NULL},
-    {reprise_wait, 3, 37, NULL},
+    {reprise_signal, 3, 27, NULL},
     {reprise_launch, 3, 165, backward_0_222},
     {reprise_launch, 3, 166, backward_0_223},
-    {reprise_wait, 9, 38, NULL},
+    {reprise_wait, 9, 27, NULL},
     {reprise_launch, 9, 167, backward_1_167},
-    {reprise_signal, 9, 81, NULL},
-    {reprise_wait, 3, 39, NULL},
     {reprise_launch, 3, 168, backward_0_225},
-    {reprise_signal, 3, 40, NULL},
-    {reprise_wait, 5, 40, NULL},
-    {reprise_launch, 5, 169, backward_1_169},
-    {reprise_signal, 5, 59, NULL},
-    {reprise_launch, 5, 170, backward_1_170},
-    {reprise_launch, 0, 171, backward_0_228},
-    {reprise_launch, 0, 172, backward_0_229},
+    {reprise_wait, 3, 28, NULL},
+    {reprise_launch, 3, 169, backward_1_169},
+    {reprise_signal, 3, 44, NULL},
+    {reprise_launch, 3, 170, backward_1_170},
+    {reprise_signal, 3, 55, NULL},
+    {reprise_wait, 7, 29, NULL},
+    {reprise_launch, 7, 171, backward_0_228},
+    {reprise_launch, 7, 172, backward_0_229},
     {reprise_launch, 8, 173, backward_1_173},
-    {reprise_launch, 9, 174, backward_0_231},
-    {reprise_wait, 0, 25, NULL},
-    {reprise_launch, 0, 175, backward_0_232},
-    {reprise_signal, 0, 41, NULL},
-    {reprise_launch, 0, 176, backward_0_233},
-    {reprise_launch, 0, 177, backward_0_234},
-    {reprise_wait, 8, 41, NULL},
-    {reprise_launch, 8, 178, backward_1_178},
-    {reprise_launch, 0, 179, backward_0_236},
-    {reprise_launch, 0, 180, backward_1_180},
-    {reprise_launch, 0, 181, backward_0_238},
-    {reprise_launch, 0, 182, backward_0_239},
-    {reprise_launch, 0, 183, backward_0_240},
-    {reprise_signal, 0, 43, NULL},
-    {reprise_wait, 0, 42, NULL},
-    {reprise_launch, 0, 184, backward_0_241},
-    {reprise_launch, 0, 185, backward_0_242},
-    {reprise_wait, 9, 43, NULL},
-    {reprise_launch, 9, 186, backward_1_186},
-    {reprise_wait, 0, 44, NULL},
-    {reprise_wait, 0, 18, NULL},
-    {reprise_launch, 0, 187, backward_0_244},
-    {reprise_wait, 0, 45, NULL},
-    {reprise_launch, 0, 188, backward_1_188},
-    {reprise_signal, 0, 67, NULL},
-    {reprise_launch, 0, 189, backward_1_189},
-    {reprise_launch, 1, 190, backward_0_247},
-    {reprise_launch, 1, 191, backward_0_248},
-    {reprise_launch, 8, 192, backward_1_192},
-    {reprise_launch, 9, 193, backward_0_250},
-    {reprise_wait, 1, 46, NULL},
-    {reprise_launch, 1, 194, backward_0_251},
-    {reprise_signal, 1, 47, NULL},
-    {reprise_launch, 1, 195, backward_0_252},
-    {reprise_launch, 1, 196, backward_0_253},
-    {reprise_wait, 8, 47, NULL},
-    {reprise_launch, 8, 197, backward_1_197},
-    {reprise_wait, 1, 48, NULL},
-    {reprise_launch, 1, 198, backward_0_255},
-    {reprise_wait, 1, 9, NULL},
-    {reprise_launch, 1, 199, backward_0_256},
-    {reprise_launch, 1, 200, backward_0_257},
-    {reprise_launch, 1, 201, backward_0_258},
-    {reprise_wait, 1, 49, NULL},
-    {reprise_launch, 1, 202, backward_0_259},
-    {reprise_signal, 1, 51, NULL},
-    {reprise_wait, 1, 50, NULL},
-    {reprise_launch, 1, 203, backward_0_260},
-    {reprise_launch, 1, 204, backward_0_261},
-    {reprise_wait, 9, 51, NULL},
-    {reprise_launch, 9, 205, backward_1_205},
-    {reprise_wait, 1, 52, NULL},
-    {reprise_wait, 1, 53, NULL},
-    {reprise_launch, 1, 206, backward_0_263},
-    {reprise_wait, 1, 54, NULL},
-    {reprise_launch, 1, 207, backward_0_264},
-    {reprise_signal, 1, 73, NULL},
-    {reprise_launch, 1, 208, backward_0_265},
-    {reprise_launch, 2, 209, backward_0_266},
-    {reprise_launch, 2, 210, backward_0_267},
-    {reprise_launch, 8, 211, backward_1_211},
-    {reprise_launch, 9, 212, backward_0_269},
-    {reprise_wait, 2, 32, NULL},
-    {reprise_launch, 2, 213, backward_0_270},
-    {reprise_signal, 2, 56, NULL},
-    {reprise_wait, 2, 55, NULL},
-    {reprise_launch, 2, 214, backward_0_271},
-    {reprise_launch, 2, 215, backward_0_272},
-    {reprise_wait, 8, 56, NULL},
-    {reprise_launch, 8, 216, backward_1_216},
-    {reprise_launch, 2, 217, backward_0_274},
-    {reprise_wait, 2, 12, NULL},
-    {reprise_launch, 2, 218, backward_1_218},
-    {reprise_launch, 2, 219, backward_0_276},
-    {reprise_launch, 2, 220, backward_0_277},
-    {reprise_wait, 2, 19, NULL},
-    {reprise_launch, 2, 221, backward_0_278},
-    {reprise_signal, 2, 57, NULL},
-    {reprise_wait, 2, 53, NULL},
-    {reprise_launch, 2, 222, backward_0_279},
-    {reprise_launch, 2, 223, backward_0_280},
-    {reprise_wait, 9, 57, NULL},
-    {reprise_launch, 9, 224, backward_1_224},
-    {reprise_wait, 2, 58, NULL},
-    {reprise_launch, 2, 225, backward_0_282},
-    {reprise_wait, 2, 59, NULL},
-    {reprise_launch, 2, 226, backward_1_226},
-    {reprise_signal, 2, 82, NULL},
-    {reprise_launch, 2, 227, backward_1_227},
-    {reprise_launch, 6, 228, backward_0_285},
-    {reprise_launch, 6, 229, backward_0_286},
-    {reprise_launch, 8, 230, backward_1_230},
-    {reprise_launch, 8, 231, backward_0_288},
-    {reprise_wait, 6, 60, NULL},
-    {reprise_launch, 6, 232, backward_0_289},
-    {reprise_signal, 6, 61, NULL},
-    {reprise_launch, 6, 233, backward_0_290},
-    {reprise_launch, 6, 234, backward_0_291},
-    {reprise_wait, 9, 61, NULL},
-    {reprise_launch, 9, 235, backward_1_235},
-    {reprise_wait, 6, 62, NULL},
-    {reprise_launch, 6, 236, backward_0_293},
-    {reprise_launch, 6, 237, backward_1_237},
-    {reprise_launch, 6, 238, backward_0_295},
-    {reprise_launch, 6, 239, backward_0_296},
-    {reprise_launch, 6, 240, backward_0_297},
-    {reprise_signal, 6, 65, NULL},
-    {reprise_wait, 6, 63, NULL},
-    {reprise_wait, 6, 64, NULL},
-    {reprise_launch, 6, 241, backward_0_298},
-    {reprise_launch, 6, 242, backward_0_299},
-    {reprise_wait, 8, 65, NULL},
-    {reprise_launch, 8, 243, backward_1_243},
-    {reprise_wait, 6, 66, NULL},
-    {reprise_launch, 6, 244, backward_0_301},
-    {reprise_wait, 6, 67, NULL},
-    {reprise_launch, 6, 245, backward_1_245},
-    {reprise_launch, 6, 246, backward_1_246},
-    {reprise_wait, 7, 15, NULL},
-    {reprise_launch, 7, 247, backward_0_304},
-    {reprise_launch, 7, 248, backward_0_305},
-    {reprise_launch, 9, 249, backward_1_249},
-    {reprise_launch, 8, 250, backward_0_307},
-    {reprise_wait, 7, 68, NULL},
-    {reprise_launch, 7, 251, backward_0_308},
-    {reprise_signal, 7, 69, NULL},
-    {reprise_launch, 7, 252, backward_0_309},
-    {reprise_launch, 7, 253, backward_0_310},
-    {reprise_wait, 9, 69, NULL},
-    {reprise_launch, 9, 254, backward_1_254},
-    {reprise_wait, 7, 70, NULL},
-    {reprise_launch, 7, 255, backward_0_312},
-    {reprise_launch, 7, 256, backward_1_256},
-    {reprise_launch, 7, 257, backward_0_314},
-    {reprise_launch, 7, 258, backward_0_315},
-    {reprise_launch, 7, 259, backward_0_316},
-    {reprise_signal, 7, 71, NULL},
-    {reprise_wait, 7, 39, NULL},
-    {reprise_launch, 7, 260, backward_0_317},
-    {reprise_launch, 7, 261, backward_0_318},
-    {reprise_wait, 8, 71, NULL},
-    {reprise_launch, 8, 262, backward_1_262},
-    {reprise_wait, 7, 72, NULL},
-    {reprise_launch, 7, 263, backward_0_320},
-    {reprise_wait, 7, 73, NULL},
-    {reprise_launch, 7, 264, backward_1_264},
-    {reprise_launch, 7, 265, backward_1_265},
-    {reprise_wait, 4, 22, NULL},
-    {reprise_launch, 4, 266, backward_0_323},
-    {reprise_launch, 4, 267, backward_0_324},
-    {reprise_launch, 9, 268, backward_1_268},
-    {reprise_launch, 8, 269, backward_0_326},
-    {reprise_wait, 4, 74, NULL},
-    {reprise_launch, 4, 270, backward_0_327},
-    {reprise_signal, 4, 75, NULL},
+    {reprise_launch, 8, 174, backward_1_174},
+    {reprise_launch, 7, 175, backward_0_232},
+    {reprise_signal, 7, 30, NULL},
+    {reprise_launch, 7, 176, backward_0_233},
+    {reprise_launch, 7, 177, backward_0_234},
+    {reprise_wait, 9, 30, NULL},
+    {reprise_launch, 9, 178, backward_1_178},
+    {reprise_launch, 7, 179, backward_0_236},
+    {reprise_wait, 7, 31, NULL},
+    {reprise_launch, 7, 180, backward_1_180},
+    {reprise_launch, 7, 181, backward_0_238},
+    {reprise_launch, 7, 182, backward_1_182},
+    {reprise_launch, 7, 183, backward_0_240},
+    {reprise_signal, 7, 32, NULL},
+    {reprise_launch, 7, 184, backward_0_241},
+    {reprise_launch, 7, 185, backward_0_242},
+    {reprise_wait, 8, 32, NULL},
+    {reprise_launch, 8, 186, backward_1_186},
+    {reprise_launch, 7, 187, backward_0_244},
+    {reprise_wait, 7, 33, NULL},
+    {reprise_launch, 7, 188, backward_1_188},
+    {reprise_signal, 7, 47, NULL},
+    {reprise_launch, 7, 189, backward_1_189},
+    {reprise_wait, 4, 34, NULL},
+    {reprise_launch, 4, 190, backward_0_247},
+    {reprise_launch, 4, 191, backward_0_248},
+    {reprise_launch, 9, 192, backward_1_192},
+    {reprise_launch, 8, 193, backward_1_193},
+    {reprise_launch, 4, 194, backward_0_251},
+    {reprise_signal, 4, 36, NULL},
     {reprise_wait, 4, 35, NULL},
-    {reprise_launch, 4, 271, backward_0_328},
-    {reprise_launch, 4, 272, backward_0_329},
-    {reprise_wait, 9, 75, NULL},
-    {reprise_launch, 9, 273, backward_1_273},
-    {reprise_wait, 4, 76, NULL},
-    {reprise_launch, 4, 274, backward_0_331},
-    {reprise_wait, 4, 77, NULL},
-    {reprise_launch, 4, 275, backward_1_275},
-    {reprise_launch, 4, 276, backward_0_333},
-    {reprise_launch, 4, 277, backward_0_334},
-    {reprise_wait, 4, 78, NULL},
-    {reprise_launch, 4, 278, backward_0_335},
-    {reprise_signal, 4, 80, NULL},
-    {reprise_wait, 4, 79, NULL},
-    {reprise_launch, 4, 279, backward_0_336},
-    {reprise_launch, 4, 280, backward_0_337},
-    {reprise_wait, 8, 80, NULL},
-    {reprise_launch, 8, 281, backward_1_281},
-    {reprise_wait, 4, 81, NULL},
-    {reprise_launch, 4, 282, backward_0_339},
-    {reprise_wait, 4, 82, NULL},
-    {reprise_launch, 4, 283, backward_1_283},
-    {reprise_launch, 4, 284, backward_1_284},
+    {reprise_launch, 4, 195, backward_0_252},
+    {reprise_launch, 4, 196, backward_0_253},
+    {reprise_wait, 9, 36, NULL},
+    {reprise_launch, 9, 197, backward_1_197},
+    {reprise_launch, 4, 198, backward_0_255},
+    {reprise_wait, 4, 37, NULL},
+    {reprise_launch, 4, 199, backward_1_199},
+    {reprise_launch, 4, 200, backward_0_257},
+    {reprise_launch, 4, 201, backward_0_258},
+    {reprise_launch, 4, 202, backward_0_259},
+    {reprise_signal, 4, 38, NULL},
+    {reprise_wait, 4, 21, NULL},
+    {reprise_launch, 4, 203, backward_0_260},
+    {reprise_launch, 4, 204, backward_0_261},
+    {reprise_wait, 8, 38, NULL},
+    {reprise_launch, 8, 205, backward_1_205},
+    {reprise_signal, 8, 52, NULL},
+    {reprise_launch, 4, 206, backward_0_263},
+    {reprise_wait, 4, 39, NULL},
+    {reprise_launch, 4, 207, backward_1_207},
+    {reprise_signal, 4, 51, NULL},
+    {reprise_launch, 4, 208, backward_1_208},
+    {reprise_signal, 4, 54, NULL},
+    {reprise_launch, 1, 209, backward_0_266},
+    {reprise_launch, 1, 210, backward_0_267},
+    {reprise_launch, 9, 211, backward_1_211},
+    {reprise_launch, 8, 212, backward_1_212},
+    {reprise_launch, 1, 213, backward_0_270},
+    {reprise_signal, 1, 41, NULL},
+    {reprise_wait, 1, 40, NULL},
+    {reprise_launch, 1, 214, backward_0_271},
+    {reprise_launch, 1, 215, backward_0_272},
+    {reprise_wait, 9, 41, NULL},
+    {reprise_launch, 9, 216, backward_1_216},
+    {reprise_launch, 1, 217, backward_0_274},
+    {reprise_wait, 1, 42, NULL},
+    {reprise_launch, 1, 218, backward_1_218},
+    {reprise_launch, 1, 219, backward_0_276},
+    {reprise_launch, 1, 220, backward_0_277},
+    {reprise_launch, 1, 221, backward_0_278},
+    {reprise_signal, 1, 43, NULL},
+    {reprise_wait, 1, 25, NULL},
+    {reprise_launch, 1, 222, backward_0_279},
+    {reprise_launch, 1, 223, backward_0_280},
+    {reprise_wait, 9, 43, NULL},
+    {reprise_launch, 9, 224, backward_1_224},
+    {reprise_launch, 1, 225, backward_0_282},
+    {reprise_wait, 1, 44, NULL},
+    {reprise_launch, 1, 226, backward_1_226},
+    {reprise_signal, 1, 57, NULL},
+    {reprise_launch, 1, 227, backward_1_227},
+    {reprise_wait, 2, 11, NULL},
+    {reprise_launch, 2, 228, backward_0_285},
+    {reprise_launch, 2, 229, backward_0_286},
+    {reprise_launch, 8, 230, backward_1_230},
+    {reprise_launch, 8, 231, backward_1_231},
+    {reprise_launch, 2, 232, backward_0_289},
+    {reprise_signal, 2, 45, NULL},
+    {reprise_launch, 2, 233, backward_0_290},
+    {reprise_launch, 2, 234, backward_0_291},
+    {reprise_wait, 8, 45, NULL},
+    {reprise_launch, 8, 235, backward_1_235},
+    {reprise_launch, 2, 236, backward_0_293},
+    {reprise_launch, 2, 237, backward_1_237},
+    {reprise_launch, 2, 238, backward_0_295},
+    {reprise_launch, 2, 239, backward_0_296},
+    {reprise_launch, 2, 240, backward_0_297},
+    {reprise_signal, 2, 46, NULL},
+    {reprise_wait, 2, 17, NULL},
+    {reprise_launch, 2, 241, backward_0_298},
+    {reprise_launch, 2, 242, backward_0_299},
+    {reprise_wait, 8, 46, NULL},
+    {reprise_launch, 8, 243, backward_1_243},
+    {reprise_launch, 2, 244, backward_0_301},
+    {reprise_wait, 2, 47, NULL},
+    {reprise_launch, 2, 245, backward_1_245},
+    {reprise_launch, 2, 246, backward_1_246},
+    {reprise_wait, 6, 11, NULL},
+    {reprise_launch, 6, 247, backward_0_304},
+    {reprise_launch, 6, 248, backward_0_305},
+    {reprise_launch, 8, 249, backward_1_249},
+    {reprise_launch, 8, 250, backward_1_250},
+    {reprise_launch, 6, 251, backward_0_308},
+    {reprise_signal, 6, 48, NULL},
+    {reprise_launch, 6, 252, backward_0_309},
+    {reprise_launch, 6, 253, backward_0_310},
+    {reprise_wait, 8, 48, NULL},
+    {reprise_launch, 8, 254, backward_1_254},
+    {reprise_launch, 6, 255, backward_0_312},
+    {reprise_launch, 6, 256, backward_1_256},
+    {reprise_launch, 6, 257, backward_0_314},
+    {reprise_launch, 6, 258, backward_0_315},
+    {reprise_launch, 6, 259, backward_0_316},
+    {reprise_signal, 6, 50, NULL},
+    {reprise_wait, 6, 49, NULL},
+    {reprise_launch, 6, 260, backward_0_317},
+    {reprise_launch, 6, 261, backward_0_318},
+    {reprise_wait, 9, 50, NULL},
+    {reprise_launch, 9, 262, backward_1_262},
+    {reprise_launch, 6, 263, backward_0_320},
+    {reprise_wait, 6, 51, NULL},
+    {reprise_launch, 6, 264, backward_1_264},
+    {reprise_launch, 6, 265, backward_1_265},
+    {reprise_launch, 5, 266, backward_0_323},
+    {reprise_launch, 5, 267, backward_0_324},
+    {reprise_launch, 8, 268, backward_1_268},
+    {reprise_launch, 9, 269, backward_1_269},
+    {reprise_launch, 5, 270, backward_0_327},
+    {reprise_signal, 5, 53, NULL},
+    {reprise_wait, 5, 52, NULL},
+    {reprise_launch, 5, 271, backward_0_328},
+    {reprise_launch, 5, 272, backward_0_329},
+    {reprise_wait, 8, 53, NULL},
+    {reprise_launch, 8, 273, backward_1_273},
+    {reprise_launch, 5, 274, backward_0_331},
+    {reprise_wait, 5, 54, NULL},
+    {reprise_launch, 5, 275, backward_1_275},
+    {reprise_launch, 5, 276, backward_0_333},
+    {reprise_launch, 5, 277, backward_0_334},
+    {reprise_launch, 5, 278, backward_0_335},
+    {reprise_signal, 5, 56, NULL},
+    {reprise_wait, 5, 55, NULL},
+    {reprise_launch, 5, 279, backward_0_336},
+    {reprise_launch, 5, 280, backward_0_337},
+    {reprise_wait, 9, 56, NULL},
+    {reprise_launch, 9, 281, backward_1_281},
+    {reprise_launch, 5, 282, backward_0_339},
+    {reprise_wait, 5, 57, NULL},
+    {reprise_launch, 5, 283, backward_1_283},
+    {reprise_launch, 5, 284, backward_1_284},
     {reprise_join, 10, 0, NULL},
 };
 
@@ -13738,28 +14196,27 @@ static const struct reprise_step steps_backward_2[] = {
     {reprise_launch, 0, 6, backward_0_6},
     {reprise_wait, 8, 0, NULL},
     {reprise_launch, 8, 7, backward_0_7},
-    {reprise_signal, 8, 9, NULL},
+    {reprise_signal, 8, 22, NULL},
     {reprise_launch, 0, 8, backward_0_8},
     {reprise_launch, 0, 9, backward_0_9},
     {reprise_launch, 0, 10, backward_0_10},
     {reprise_launch, 0, 11, backward_0_11},
-    {reprise_signal, 0, 11, NULL},
+    {reprise_signal, 0, 10, NULL},
     {reprise_launch, 0, 12, backward_0_12},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 13, backward_0_13},
     {reprise_launch, 0, 14, backward_0_14},
     {reprise_wait, 8, 1, NULL},
     {reprise_launch, 8, 15, backward_0_15},
-    {reprise_signal, 8, 13, NULL},
+    {reprise_signal, 8, 11, NULL},
     {reprise_launch, 0, 16, backward_0_16},
-    {reprise_signal, 0, 12, NULL},
+    {reprise_signal, 0, 13, NULL},
     {reprise_launch, 0, 17, backward_0_17},
     {reprise_launch, 0, 18, backward_0_18},
     {reprise_signal, 0, 16, NULL},
     {reprise_launch, 1, 19, backward_0_19},
     {reprise_launch, 1, 20, backward_0_20},
     {reprise_launch, 9, 21, backward_0_21},
-    {reprise_signal, 9, 15, NULL},
     {reprise_launch, 9, 22, backward_0_22},
     {reprise_launch, 1, 23, backward_0_23},
     {reprise_signal, 1, 2, NULL},
@@ -13767,61 +14224,54 @@ static const struct reprise_step steps_backward_2[] = {
     {reprise_launch, 1, 25, backward_0_25},
     {reprise_wait, 9, 2, NULL},
     {reprise_launch, 9, 26, backward_0_26},
-    {reprise_signal, 9, 18, NULL},
     {reprise_launch, 1, 27, backward_0_27},
     {reprise_launch, 1, 28, backward_0_28},
     {reprise_launch, 1, 29, backward_0_29},
     {reprise_launch, 1, 30, backward_0_30},
-    {reprise_signal, 1, 20, NULL},
     {reprise_launch, 1, 31, backward_0_31},
     {reprise_signal, 1, 3, NULL},
     {reprise_launch, 1, 32, backward_0_32},
     {reprise_launch, 1, 33, backward_0_33},
     {reprise_wait, 9, 3, NULL},
     {reprise_launch, 9, 34, backward_0_34},
-    {reprise_signal, 9, 22, NULL},
+    {reprise_signal, 9, 17, NULL},
     {reprise_launch, 1, 35, backward_0_35},
-    {reprise_signal, 1, 21, NULL},
+    {reprise_signal, 1, 27, NULL},
     {reprise_launch, 1, 36, backward_0_36},
-    {reprise_signal, 1, 19, NULL},
+    {reprise_signal, 1, 15, NULL},
     {reprise_launch, 1, 37, backward_0_37},
-    {reprise_signal, 1, 25, NULL},
+    {reprise_signal, 1, 19, NULL},
     {reprise_launch, 2, 38, backward_0_38},
     {reprise_launch, 2, 39, backward_0_39},
     {reprise_launch, 8, 40, backward_0_40},
-    {reprise_signal, 8, 24, NULL},
     {reprise_launch, 9, 41, backward_0_41},
     {reprise_launch, 2, 42, backward_0_42},
     {reprise_signal, 2, 4, NULL},
     {reprise_launch, 2, 43, backward_0_43},
-    {reprise_signal, 2, 43, NULL},
     {reprise_launch, 2, 44, backward_0_44},
     {reprise_wait, 8, 4, NULL},
     {reprise_launch, 8, 45, backward_0_45},
-    {reprise_signal, 8, 27, NULL},
     {reprise_launch, 2, 46, backward_0_46},
     {reprise_launch, 2, 47, backward_0_47},
     {reprise_launch, 2, 48, backward_0_48},
     {reprise_launch, 2, 49, backward_0_49},
-    {reprise_signal, 2, 31, NULL},
+    {reprise_signal, 2, 24, NULL},
     {reprise_launch, 2, 50, backward_0_50},
     {reprise_signal, 2, 5, NULL},
     {reprise_launch, 2, 51, backward_0_51},
-    {reprise_signal, 2, 33, NULL},
+    {reprise_signal, 2, 31, NULL},
     {reprise_launch, 2, 52, backward_0_52},
     {reprise_wait, 9, 5, NULL},
     {reprise_launch, 9, 53, backward_0_53},
-    {reprise_signal, 9, 34, NULL},
+    {reprise_signal, 9, 32, NULL},
     {reprise_launch, 2, 54, backward_0_54},
-    {reprise_signal, 2, 40, NULL},
     {reprise_launch, 2, 55, backward_0_55},
-    {reprise_signal, 2, 28, NULL},
+    {reprise_signal, 2, 21, NULL},
     {reprise_launch, 2, 56, backward_0_56},
-    {reprise_signal, 2, 50, NULL},
+    {reprise_signal, 2, 35, NULL},
     {reprise_launch, 3, 57, backward_0_57},
     {reprise_launch, 3, 58, backward_0_58},
     {reprise_launch, 8, 59, backward_0_59},
-    {reprise_signal, 8, 30, NULL},
     {reprise_launch, 8, 60, backward_0_60},
     {reprise_launch, 3, 61, backward_0_61},
     {reprise_signal, 3, 6, NULL},
@@ -13829,7 +14279,6 @@ static const struct reprise_step steps_backward_2[] = {
     {reprise_launch, 3, 63, backward_0_63},
     {reprise_wait, 9, 6, NULL},
     {reprise_launch, 9, 64, backward_0_64},
-    {reprise_signal, 9, 52, NULL},
     {reprise_launch, 3, 65, backward_0_65},
     {reprise_wait, 3, 7, NULL},
     {reprise_launch, 3, 66, backward_0_66},
@@ -13837,376 +14286,319 @@ static const struct reprise_step steps_backward_2[] = {
     {reprise_launch, 3, 68, backward_0_68},
     {reprise_launch, 3, 69, backward_0_69},
     {reprise_signal, 3, 8, NULL},
+    {reprise_wait, 3, 0, NULL},
     {reprise_launch, 3, 70, backward_0_70},
     {reprise_launch, 3, 71, backward_0_71},
     {reprise_wait, 8, 8, NULL},
     {reprise_launch, 8, 72, backward_0_72},
-    {reprise_signal, 8, 36, NULL},
-    {reprise_wait, 3, 9, NULL},
     {reprise_launch, 3, 73, backward_0_73},
-    {reprise_signal, 3, 10, NULL},
-    {reprise_wait, 0, 10, NULL},
+    {reprise_signal, 3, 9, NULL},
+    {reprise_wait, 0, 9, NULL},
     {reprise_launch, 0, 74, backward_0_74},
-    {reprise_signal, 0, 35, NULL},
+    {reprise_signal, 0, 26, NULL},
     {reprise_launch, 0, 75, backward_0_75},
-    {reprise_signal, 0, 38, NULL},
-    {reprise_wait, 4, 11, NULL},
+    {reprise_wait, 4, 10, NULL},
     {reprise_launch, 4, 76, backward_0_76},
     {reprise_launch, 4, 77, backward_0_77},
     {reprise_launch, 9, 78, backward_0_78},
-    {reprise_signal, 9, 39, NULL},
     {reprise_launch, 8, 79, backward_0_79},
-    {reprise_wait, 4, 12, NULL},
     {reprise_launch, 4, 80, backward_0_80},
-    {reprise_signal, 4, 14, NULL},
-    {reprise_wait, 4, 13, NULL},
+    {reprise_signal, 4, 12, NULL},
+    {reprise_wait, 4, 11, NULL},
     {reprise_launch, 4, 81, backward_0_81},
     {reprise_launch, 4, 82, backward_0_82},
-    {reprise_wait, 9, 14, NULL},
+    {reprise_wait, 9, 12, NULL},
     {reprise_launch, 9, 83, backward_0_83},
-    {reprise_signal, 9, 59, NULL},
     {reprise_launch, 4, 84, backward_0_84},
-    {reprise_signal, 4, 54, NULL},
-    {reprise_wait, 4, 15, NULL},
     {reprise_launch, 4, 85, backward_0_85},
     {reprise_launch, 4, 86, backward_0_86},
     {reprise_launch, 4, 87, backward_0_87},
-    {reprise_signal, 4, 58, NULL},
-    {reprise_wait, 4, 16, NULL},
     {reprise_launch, 4, 88, backward_0_88},
-    {reprise_signal, 4, 17, NULL},
+    {reprise_signal, 4, 14, NULL},
+    {reprise_wait, 4, 13, NULL},
     {reprise_launch, 4, 89, backward_0_89},
-    {reprise_signal, 4, 56, NULL},
     {reprise_launch, 4, 90, backward_0_90},
-    {reprise_wait, 9, 17, NULL},
+    {reprise_wait, 9, 14, NULL},
     {reprise_launch, 9, 91, backward_0_91},
-    {reprise_signal, 9, 45, NULL},
-    {reprise_wait, 4, 18, NULL},
+    {reprise_signal, 9, 33, NULL},
     {reprise_launch, 4, 92, backward_0_92},
-    {reprise_signal, 4, 44, NULL},
-    {reprise_wait, 4, 19, NULL},
+    {reprise_signal, 4, 38, NULL},
+    {reprise_wait, 4, 15, NULL},
     {reprise_launch, 4, 93, backward_0_93},
-    {reprise_signal, 4, 42, NULL},
+    {reprise_signal, 4, 30, NULL},
     {reprise_launch, 4, 94, backward_0_94},
-    {reprise_signal, 4, 47, NULL},
-    {reprise_wait, 5, 20, NULL},
-    {reprise_launch, 5, 95, backward_0_95},
-    {reprise_launch, 5, 96, backward_0_96},
+    {reprise_wait, 3, 11, NULL},
+    {reprise_wait, 3, 16, NULL},
+    {reprise_launch, 3, 95, backward_0_95},
+    {reprise_launch, 3, 96, backward_0_96},
     {reprise_launch, 8, 97, backward_0_97},
-    {reprise_signal, 8, 48, NULL},
     {reprise_launch, 8, 98, backward_0_98},
-    {reprise_wait, 5, 21, NULL},
-    {reprise_launch, 5, 99, backward_0_99},
-    {reprise_signal, 5, 23, NULL},
-    {reprise_wait, 5, 22, NULL},
-    {reprise_launch, 5, 100, backward_0_100},
-    {reprise_launch, 5, 101, backward_0_101},
-    {reprise_wait, 8, 23, NULL},
+    {reprise_launch, 3, 99, backward_0_99},
+    {reprise_signal, 3, 18, NULL},
+    {reprise_wait, 3, 17, NULL},
+    {reprise_launch, 3, 100, backward_0_100},
+    {reprise_launch, 3, 101, backward_0_101},
+    {reprise_wait, 8, 18, NULL},
     {reprise_launch, 8, 102, backward_0_102},
-    {reprise_signal, 8, 70, NULL},
-    {reprise_launch, 5, 103, backward_0_103},
-    {reprise_signal, 5, 64, NULL},
+    {reprise_launch, 3, 103, backward_0_103},
+    {reprise_wait, 3, 19, NULL},
+    {reprise_launch, 3, 104, backward_0_104},
+    {reprise_launch, 3, 105, backward_0_105},
+    {reprise_launch, 3, 106, backward_0_106},
+    {reprise_launch, 3, 107, backward_0_107},
+    {reprise_signal, 3, 20, NULL},
+    {reprise_launch, 3, 108, backward_0_108},
+    {reprise_launch, 3, 109, backward_0_109},
+    {reprise_wait, 8, 20, NULL},
+    {reprise_launch, 8, 110, backward_0_110},
+    {reprise_signal, 8, 45, NULL},
+    {reprise_launch, 3, 111, backward_0_111},
+    {reprise_wait, 3, 21, NULL},
+    {reprise_launch, 3, 112, backward_0_112},
+    {reprise_launch, 3, 113, backward_0_113},
+    {reprise_wait, 5, 22, NULL},
+    {reprise_launch, 5, 114, backward_0_114},
+    {reprise_launch, 5, 115, backward_0_115},
+    {reprise_launch, 9, 116, backward_0_116},
+    {reprise_launch, 9, 117, backward_0_117},
+    {reprise_launch, 5, 118, backward_0_118},
+    {reprise_signal, 5, 23, NULL},
+    {reprise_launch, 5, 119, backward_0_119},
+    {reprise_launch, 5, 120, backward_0_120},
+    {reprise_wait, 9, 23, NULL},
+    {reprise_launch, 9, 121, backward_0_121},
+    {reprise_launch, 5, 122, backward_0_122},
     {reprise_wait, 5, 24, NULL},
-    {reprise_launch, 5, 104, backward_0_104},
-    {reprise_launch, 5, 105, backward_0_105},
-    {reprise_launch, 5, 106, backward_0_106},
-    {reprise_signal, 5, 69, NULL},
-    {reprise_wait, 5, 25, NULL},
-    {reprise_launch, 5, 107, backward_0_107},
-    {reprise_signal, 5, 26, NULL},
-    {reprise_launch, 5, 108, backward_0_108},
-    {reprise_signal, 5, 66, NULL},
-    {reprise_launch, 5, 109, backward_0_109},
-    {reprise_wait, 9, 26, NULL},
-    {reprise_launch, 9, 110, backward_0_110},
-    {reprise_signal, 9, 67, NULL},
-    {reprise_wait, 5, 27, NULL},
-    {reprise_launch, 5, 111, backward_0_111},
-    {reprise_wait, 5, 28, NULL},
-    {reprise_launch, 5, 112, backward_0_112},
-    {reprise_signal, 5, 51, NULL},
-    {reprise_launch, 5, 113, backward_0_113},
-    {reprise_wait, 6, 11, NULL},
-    {reprise_launch, 6, 114, backward_0_114},
-    {reprise_launch, 6, 115, backward_0_115},
-    {reprise_launch, 8, 116, backward_0_116},
-    {reprise_launch, 8, 117, backward_0_117},
-    {reprise_wait, 6, 9, NULL},
-    {reprise_launch, 6, 118, backward_0_118},
-    {reprise_signal, 6, 29, NULL},
-    {reprise_wait, 6, 20, NULL},
-    {reprise_launch, 6, 119, backward_0_119},
-    {reprise_launch, 6, 120, backward_0_120},
-    {reprise_wait, 8, 29, NULL},
-    {reprise_launch, 8, 121, backward_0_121},
-    {reprise_wait, 6, 18, NULL},
-    {reprise_launch, 6, 122, backward_0_122},
-    {reprise_wait, 6, 30, NULL},
-    {reprise_launch, 6, 123, backward_0_123},
-    {reprise_launch, 6, 124, backward_0_124},
-    {reprise_launch, 6, 125, backward_0_125},
-    {reprise_signal, 6, 61, NULL},
-    {reprise_wait, 6, 6, NULL},
-    {reprise_launch, 6, 126, backward_0_126},
-    {reprise_signal, 6, 32, NULL},
-    {reprise_wait, 6, 31, NULL},
-    {reprise_launch, 6, 127, backward_0_127},
-    {reprise_launch, 6, 128, backward_0_128},
-    {reprise_wait, 8, 32, NULL},
-    {reprise_launch, 8, 129, backward_0_129},
-    {reprise_signal, 8, 63, NULL},
-    {reprise_wait, 6, 33, NULL},
-    {reprise_wait, 6, 34, NULL},
-    {reprise_launch, 6, 130, backward_0_130},
-    {reprise_signal, 6, 62, NULL},
-    {reprise_wait, 6, 35, NULL},
-    {reprise_launch, 6, 131, backward_0_131},
-    {reprise_signal, 6, 57, NULL},
-    {reprise_launch, 6, 132, backward_0_132},
-    {reprise_wait, 7, 31, NULL},
-    {reprise_launch, 7, 133, backward_0_133},
-    {reprise_launch, 7, 134, backward_0_134},
-    {reprise_launch, 8, 135, backward_0_135},
-    {reprise_launch, 8, 136, backward_0_136},
-    {reprise_wait, 7, 10, NULL},
-    {reprise_launch, 7, 137, backward_0_137},
-    {reprise_signal, 7, 37, NULL},
-    {reprise_wait, 7, 36, NULL},
-    {reprise_launch, 7, 138, backward_0_138},
-    {reprise_signal, 7, 76, NULL},
-    {reprise_launch, 7, 139, backward_0_139},
-    {reprise_wait, 9, 37, NULL},
+    {reprise_launch, 5, 123, backward_0_123},
+    {reprise_launch, 5, 124, backward_0_124},
+    {reprise_launch, 5, 125, backward_0_125},
+    {reprise_launch, 5, 126, backward_0_126},
+    {reprise_signal, 5, 25, NULL},
+    {reprise_launch, 5, 127, backward_0_127},
+    {reprise_launch, 5, 128, backward_0_128},
+    {reprise_wait, 9, 25, NULL},
+    {reprise_launch, 9, 129, backward_0_129},
+    {reprise_launch, 5, 130, backward_0_130},
+    {reprise_wait, 5, 26, NULL},
+    {reprise_launch, 5, 131, backward_0_131},
+    {reprise_signal, 5, 41, NULL},
+    {reprise_launch, 5, 132, backward_0_132},
+    {reprise_wait, 6, 27, NULL},
+    {reprise_launch, 6, 133, backward_0_133},
+    {reprise_launch, 6, 134, backward_0_134},
+    {reprise_launch, 9, 135, backward_0_135},
+    {reprise_launch, 9, 136, backward_0_136},
+    {reprise_launch, 6, 137, backward_0_137},
+    {reprise_signal, 6, 28, NULL},
+    {reprise_launch, 6, 138, backward_0_138},
+    {reprise_launch, 6, 139, backward_0_139},
+    {reprise_wait, 9, 28, NULL},
     {reprise_launch, 9, 140, backward_0_140},
-    {reprise_signal, 9, 77, NULL},
-    {reprise_wait, 7, 38, NULL},
-    {reprise_launch, 7, 141, backward_0_141},
-    {reprise_wait, 7, 39, NULL},
-    {reprise_launch, 7, 142, backward_0_142},
-    {reprise_launch, 7, 143, backward_0_143},
-    {reprise_launch, 7, 144, backward_0_144},
-    {reprise_wait, 7, 14, NULL},
-    {reprise_launch, 7, 145, backward_0_145},
-    {reprise_signal, 7, 41, NULL},
-    {reprise_wait, 7, 40, NULL},
-    {reprise_launch, 7, 146, backward_0_146},
-    {reprise_launch, 7, 147, backward_0_147},
-    {reprise_wait, 8, 41, NULL},
-    {reprise_launch, 8, 148, backward_0_148},
-    {reprise_launch, 7, 149, backward_0_149},
-    {reprise_signal, 7, 81, NULL},
-    {reprise_wait, 7, 42, NULL},
-    {reprise_launch, 7, 150, backward_0_150},
-    {reprise_signal, 7, 68, NULL},
-    {reprise_launch, 7, 151, backward_2_151},
-    {reprise_signal, 7, 73, NULL},
-    {reprise_wait, 3, 43, NULL},
-    {reprise_wait, 3, 27, NULL},
-    {reprise_launch, 3, 152, backward_0_152},
-    {reprise_launch, 3, 153, backward_0_153},
-    {reprise_launch, 9, 154, backward_0_154},
-    {reprise_launch, 8, 155, backward_0_155},
-    {reprise_wait, 3, 44, NULL},
-    {reprise_launch, 3, 156, backward_0_156},
-    {reprise_signal, 3, 46, NULL},
-    {reprise_wait, 3, 45, NULL},
-    {reprise_launch, 3, 157, backward_0_157},
-    {reprise_launch, 3, 158, backward_0_158},
-    {reprise_wait, 9, 46, NULL},
+    {reprise_launch, 6, 141, backward_0_141},
+    {reprise_launch, 6, 142, backward_0_142},
+    {reprise_launch, 6, 143, backward_0_143},
+    {reprise_launch, 6, 144, backward_0_144},
+    {reprise_launch, 6, 145, backward_0_145},
+    {reprise_signal, 6, 29, NULL},
+    {reprise_launch, 6, 146, backward_0_146},
+    {reprise_launch, 6, 147, backward_0_147},
+    {reprise_wait, 9, 29, NULL},
+    {reprise_launch, 9, 148, backward_0_148},
+    {reprise_launch, 6, 149, backward_0_149},
+    {reprise_signal, 6, 49, NULL},
+    {reprise_wait, 6, 30, NULL},
+    {reprise_launch, 6, 150, backward_0_150},
+    {reprise_signal, 6, 44, NULL},
+    {reprise_launch, 6, 151, backward_0_151},
+    {reprise_wait, 7, 31, NULL},
+    {reprise_wait, 7, 32, NULL},
+    {reprise_launch, 7, 152, backward_0_152},
+    {reprise_launch, 7, 153, backward_0_153},
+    {reprise_launch, 8, 154, backward_0_154},
+    {reprise_launch, 9, 155, backward_0_155},
+    {reprise_launch, 7, 156, backward_0_156},
+    {reprise_signal, 7, 34, NULL},
+    {reprise_wait, 7, 33, NULL},
+    {reprise_launch, 7, 157, backward_0_157},
+    {reprise_launch, 7, 158, backward_0_158},
+    {reprise_wait, 9, 34, NULL},
     {reprise_launch, 9, 159, backward_0_159},
-    {reprise_wait, 3, 47, NULL},
-    {reprise_launch, 3, 160, backward_0_160},
-    {reprise_wait, 3, 48, NULL},
-    {reprise_launch, 3, 161, backward_0_161},
-    {reprise_launch, 3, 162, backward_0_162},
-    {reprise_launch, 3, 163, backward_0_163},
-    {reprise_wait, 3, 23, NULL},
-    {reprise_launch, 3, 164, backward_0_164},
-    {reprise_signal, 3, 49, NULL},
-    {reprise_wait, 3, 40, NULL},
-    {reprise_launch, 3, 165, backward_0_165},
-    {reprise_launch, 3, 166, backward_0_166},
-    {reprise_wait, 9, 49, NULL},
-    {reprise_launch, 9, 167, backward_0_167},
-    {reprise_wait, 3, 50, NULL},
-    {reprise_launch, 3, 168, backward_0_168},
-    {reprise_signal, 3, 85, NULL},
-    {reprise_wait, 3, 51, NULL},
+    {reprise_launch, 7, 160, backward_0_160},
+    {reprise_launch, 7, 161, backward_0_161},
+    {reprise_launch, 7, 162, backward_0_162},
+    {reprise_launch, 7, 163, backward_2_163},
+    {reprise_launch, 7, 164, backward_0_164},
+    {reprise_signal, 7, 36, NULL},
+    {reprise_wait, 7, 35, NULL},
+    {reprise_launch, 7, 165, backward_0_165},
+    {reprise_launch, 7, 166, backward_0_166},
+    {reprise_wait, 8, 36, NULL},
+    {reprise_launch, 8, 167, backward_0_167},
+    {reprise_launch, 7, 168, backward_0_168},
+    {reprise_signal, 7, 37, NULL},
+    {reprise_wait, 3, 37, NULL},
     {reprise_launch, 3, 169, backward_0_169},
-    {reprise_launch, 3, 170, backward_0_170},
-    {reprise_launch, 0, 171, backward_0_228},
-    {reprise_launch, 0, 172, backward_0_229},
-    {reprise_launch, 8, 173, backward_2_173},
-    {reprise_launch, 8, 174, backward_0_231},
-    {reprise_wait, 0, 52, NULL},
-    {reprise_launch, 0, 175, backward_0_232},
-    {reprise_signal, 0, 53, NULL},
-    {reprise_launch, 0, 176, backward_0_233},
-    {reprise_launch, 0, 177, backward_0_234},
-    {reprise_wait, 8, 53, NULL},
-    {reprise_launch, 8, 178, backward_2_178},
-    {reprise_launch, 0, 179, backward_0_236},
-    {reprise_launch, 0, 180, backward_1_180},
-    {reprise_launch, 0, 181, backward_0_238},
-    {reprise_launch, 0, 182, backward_0_239},
-    {reprise_wait, 0, 29, NULL},
-    {reprise_launch, 0, 183, backward_0_240},
-    {reprise_signal, 0, 55, NULL},
-    {reprise_wait, 0, 54, NULL},
-    {reprise_launch, 0, 184, backward_0_241},
-    {reprise_launch, 0, 185, backward_0_242},
-    {reprise_wait, 8, 55, NULL},
+    {reprise_signal, 3, 48, NULL},
+    {reprise_launch, 3, 170, backward_2_170},
+    {reprise_wait, 2, 38, NULL},
+    {reprise_launch, 2, 171, backward_0_228},
+    {reprise_launch, 2, 172, backward_0_229},
+    {reprise_launch, 9, 173, backward_2_173},
+    {reprise_launch, 8, 174, backward_2_174},
+    {reprise_launch, 2, 175, backward_0_232},
+    {reprise_signal, 2, 39, NULL},
+    {reprise_launch, 2, 176, backward_0_233},
+    {reprise_launch, 2, 177, backward_0_234},
+    {reprise_wait, 9, 39, NULL},
+    {reprise_launch, 9, 178, backward_2_178},
+    {reprise_launch, 2, 179, backward_0_236},
+    {reprise_launch, 2, 180, backward_2_180},
+    {reprise_launch, 2, 181, backward_0_238},
+    {reprise_launch, 2, 182, backward_1_182},
+    {reprise_launch, 2, 183, backward_0_240},
+    {reprise_signal, 2, 40, NULL},
+    {reprise_launch, 2, 184, backward_0_241},
+    {reprise_launch, 2, 185, backward_0_242},
+    {reprise_wait, 8, 40, NULL},
     {reprise_launch, 8, 186, backward_2_186},
-    {reprise_wait, 0, 56, NULL},
-    {reprise_wait, 0, 45, NULL},
-    {reprise_launch, 0, 187, backward_0_244},
-    {reprise_wait, 0, 57, NULL},
-    {reprise_launch, 0, 188, backward_1_188},
-    {reprise_signal, 0, 79, NULL},
-    {reprise_launch, 0, 189, backward_2_189},
-    {reprise_wait, 1, 58, NULL},
-    {reprise_launch, 1, 190, backward_0_247},
-    {reprise_launch, 1, 191, backward_0_248},
-    {reprise_launch, 8, 192, backward_2_192},
-    {reprise_launch, 8, 193, backward_0_250},
-    {reprise_wait, 1, 59, NULL},
-    {reprise_launch, 1, 194, backward_0_251},
-    {reprise_signal, 1, 60, NULL},
-    {reprise_launch, 1, 195, backward_0_252},
-    {reprise_launch, 1, 196, backward_0_253},
-    {reprise_wait, 8, 60, NULL},
+    {reprise_launch, 2, 187, backward_0_244},
+    {reprise_wait, 2, 41, NULL},
+    {reprise_launch, 2, 188, backward_2_188},
+    {reprise_signal, 2, 52, NULL},
+    {reprise_launch, 2, 189, backward_2_189},
+    {reprise_launch, 0, 190, backward_0_247},
+    {reprise_launch, 0, 191, backward_0_248},
+    {reprise_launch, 9, 192, backward_1_192},
+    {reprise_launch, 9, 193, backward_2_193},
+    {reprise_launch, 0, 194, backward_0_251},
+    {reprise_signal, 0, 42, NULL},
+    {reprise_wait, 4, 42, NULL},
+    {reprise_launch, 4, 195, backward_0_252},
+    {reprise_launch, 4, 196, backward_0_253},
+    {reprise_wait, 8, 42, NULL},
     {reprise_launch, 8, 197, backward_2_197},
-    {reprise_wait, 1, 61, NULL},
-    {reprise_launch, 1, 198, backward_0_255},
-    {reprise_wait, 1, 62, NULL},
-    {reprise_launch, 1, 199, backward_0_256},
-    {reprise_launch, 1, 200, backward_0_257},
-    {reprise_launch, 1, 201, backward_0_258},
-    {reprise_wait, 1, 63, NULL},
-    {reprise_launch, 1, 202, backward_0_259},
-    {reprise_signal, 1, 65, NULL},
-    {reprise_wait, 1, 64, NULL},
-    {reprise_launch, 1, 203, backward_0_260},
-    {reprise_launch, 1, 204, backward_0_261},
-    {reprise_wait, 8, 65, NULL},
-    {reprise_launch, 8, 205, backward_2_205},
-    {reprise_wait, 1, 66, NULL},
-    {reprise_wait, 1, 67, NULL},
-    {reprise_launch, 1, 206, backward_0_263},
-    {reprise_wait, 1, 68, NULL},
-    {reprise_launch, 1, 207, backward_0_264},
-    {reprise_signal, 1, 83, NULL},
-    {reprise_launch, 1, 208, backward_2_208},
-    {reprise_wait, 6, 69, NULL},
-    {reprise_launch, 6, 209, backward_0_266},
-    {reprise_launch, 6, 210, backward_0_267},
-    {reprise_launch, 9, 211, backward_2_211},
-    {reprise_launch, 8, 212, backward_0_269},
-    {reprise_wait, 6, 70, NULL},
-    {reprise_launch, 6, 213, backward_0_270},
-    {reprise_signal, 6, 71, NULL},
-    {reprise_launch, 6, 214, backward_0_271},
-    {reprise_launch, 6, 215, backward_0_272},
-    {reprise_wait, 8, 71, NULL},
+    {reprise_launch, 4, 198, backward_0_255},
+    {reprise_launch, 4, 199, backward_2_199},
+    {reprise_launch, 4, 200, backward_0_257},
+    {reprise_launch, 4, 201, backward_0_258},
+    {reprise_launch, 4, 202, backward_0_259},
+    {reprise_signal, 4, 43, NULL},
+    {reprise_launch, 4, 203, backward_0_260},
+    {reprise_launch, 4, 204, backward_0_261},
+    {reprise_wait, 9, 43, NULL},
+    {reprise_launch, 9, 205, backward_2_205},
+    {reprise_signal, 9, 56, NULL},
+    {reprise_launch, 4, 206, backward_0_263},
+    {reprise_wait, 4, 44, NULL},
+    {reprise_launch, 4, 207, backward_2_207},
+    {reprise_signal, 4, 55, NULL},
+    {reprise_launch, 4, 208, backward_2_208},
+    {reprise_signal, 4, 58, NULL},
+    {reprise_wait, 5, 38, NULL},
+    {reprise_launch, 5, 209, backward_0_266},
+    {reprise_launch, 5, 210, backward_0_267},
+    {reprise_launch, 8, 211, backward_2_211},
+    {reprise_launch, 9, 212, backward_2_212},
+    {reprise_launch, 5, 213, backward_0_270},
+    {reprise_signal, 5, 46, NULL},
+    {reprise_wait, 5, 45, NULL},
+    {reprise_launch, 5, 214, backward_0_271},
+    {reprise_launch, 5, 215, backward_0_272},
+    {reprise_wait, 8, 46, NULL},
     {reprise_launch, 8, 216, backward_2_216},
-    {reprise_launch, 6, 217, backward_0_274},
-    {reprise_wait, 6, 37, NULL},
-    {reprise_launch, 6, 218, backward_2_218},
-    {reprise_launch, 6, 219, backward_0_276},
-    {reprise_launch, 6, 220, backward_2_220},
-    {reprise_wait, 6, 46, NULL},
-    {reprise_launch, 6, 221, backward_0_278},
-    {reprise_signal, 6, 72, NULL},
-    {reprise_wait, 6, 67, NULL},
-    {reprise_launch, 6, 222, backward_0_279},
-    {reprise_launch, 6, 223, backward_0_280},
-    {reprise_wait, 9, 72, NULL},
+    {reprise_launch, 5, 217, backward_0_274},
+    {reprise_launch, 5, 218, backward_2_218},
+    {reprise_launch, 5, 219, backward_0_276},
+    {reprise_launch, 5, 220, backward_0_277},
+    {reprise_launch, 5, 221, backward_0_278},
+    {reprise_signal, 5, 47, NULL},
+    {reprise_launch, 5, 222, backward_0_279},
+    {reprise_launch, 5, 223, backward_0_280},
+    {reprise_wait, 9, 47, NULL},
     {reprise_launch, 9, 224, backward_2_224},
-    {reprise_wait, 6, 73, NULL},
-    {reprise_launch, 6, 225, backward_0_282},
-    {reprise_signal, 6, 74, NULL},
-    {reprise_wait, 3, 74, NULL},
-    {reprise_launch, 3, 226, backward_2_226},
-    {reprise_signal, 3, 87, NULL},
-    {reprise_launch, 3, 227, backward_2_227},
-    {reprise_wait, 2, 32, NULL},
-    {reprise_launch, 2, 228, backward_0_285},
-    {reprise_launch, 2, 229, backward_0_286},
+    {reprise_launch, 5, 225, backward_0_282},
+    {reprise_wait, 5, 48, NULL},
+    {reprise_launch, 5, 226, backward_2_226},
+    {reprise_signal, 5, 60, NULL},
+    {reprise_launch, 5, 227, backward_2_227},
+    {reprise_wait, 0, 49, NULL},
+    {reprise_launch, 0, 228, backward_0_285},
+    {reprise_launch, 0, 229, backward_0_286},
     {reprise_launch, 8, 230, backward_2_230},
-    {reprise_launch, 9, 231, backward_0_288},
-    {reprise_launch, 2, 232, backward_0_289},
-    {reprise_signal, 2, 75, NULL},
-    {reprise_launch, 2, 233, backward_0_290},
-    {reprise_launch, 2, 234, backward_0_291},
-    {reprise_wait, 8, 75, NULL},
-    {reprise_launch, 8, 235, backward_2_235},
-    {reprise_launch, 2, 236, backward_0_293},
-    {reprise_launch, 2, 237, backward_2_237},
-    {reprise_launch, 2, 238, backward_0_295},
-    {reprise_launch, 2, 239, backward_0_296},
-    {reprise_launch, 2, 240, backward_0_297},
-    {reprise_signal, 2, 78, NULL},
-    {reprise_wait, 2, 76, NULL},
-    {reprise_wait, 2, 77, NULL},
-    {reprise_launch, 2, 241, backward_0_298},
-    {reprise_launch, 2, 242, backward_0_299},
-    {reprise_wait, 9, 78, NULL},
-    {reprise_launch, 9, 243, backward_2_243},
-    {reprise_launch, 2, 244, backward_0_301},
-    {reprise_wait, 2, 79, NULL},
-    {reprise_launch, 2, 245, backward_2_245},
-    {reprise_launch, 2, 246, backward_2_246},
-    {reprise_wait, 4, 41, NULL},
-    {reprise_launch, 4, 247, backward_0_304},
-    {reprise_launch, 4, 248, backward_0_305},
-    {reprise_launch, 8, 249, backward_2_249},
-    {reprise_launch, 9, 250, backward_0_307},
-    {reprise_launch, 4, 251, backward_0_308},
-    {reprise_signal, 4, 80, NULL},
-    {reprise_launch, 4, 252, backward_0_309},
-    {reprise_launch, 4, 253, backward_0_310},
-    {reprise_wait, 8, 80, NULL},
-    {reprise_launch, 8, 254, backward_2_254},
-    {reprise_launch, 4, 255, backward_0_312},
-    {reprise_launch, 4, 256, backward_2_256},
-    {reprise_launch, 4, 257, backward_0_314},
-    {reprise_launch, 4, 258, backward_0_315},
-    {reprise_launch, 4, 259, backward_0_316},
-    {reprise_signal, 4, 82, NULL},
-    {reprise_wait, 4, 81, NULL},
-    {reprise_launch, 4, 260, backward_0_317},
-    {reprise_launch, 4, 261, backward_0_318},
-    {reprise_wait, 9, 82, NULL},
-    {reprise_launch, 9, 262, backward_2_262},
-    {reprise_launch, 4, 263, backward_0_320},
-    {reprise_wait, 4, 83, NULL},
-    {reprise_launch, 4, 264, backward_2_264},
-    {reprise_launch, 4, 265, backward_2_265},
-    {reprise_wait, 5, 49, NULL},
-    {reprise_launch, 5, 266, backward_0_323},
-    {reprise_launch, 5, 267, backward_0_324},
-    {reprise_launch, 8, 268, backward_2_268},
-    {reprise_launch, 9, 269, backward_0_326},
-    {reprise_launch, 5, 270, backward_0_327},
-    {reprise_signal, 5, 84, NULL},
-    {reprise_launch, 5, 271, backward_0_328},
-    {reprise_launch, 5, 272, backward_0_329},
-    {reprise_wait, 8, 84, NULL},
-    {reprise_launch, 8, 273, backward_2_273},
-    {reprise_launch, 5, 274, backward_0_331},
-    {reprise_launch, 5, 275, backward_2_275},
-    {reprise_launch, 5, 276, backward_0_333},
-    {reprise_launch, 5, 277, backward_0_334},
-    {reprise_launch, 5, 278, backward_0_335},
-    {reprise_signal, 5, 86, NULL},
-    {reprise_wait, 5, 85, NULL},
-    {reprise_launch, 5, 279, backward_0_336},
-    {reprise_launch, 5, 280, backward_0_337},
-    {reprise_wait, 8, 86, NULL},
+    {reprise_launch, 8, 231, backward_2_231},
+    {reprise_launch, 0, 232, backward_0_289},
+    {reprise_signal, 0, 50, NULL},
+    {reprise_launch, 0, 233, backward_0_290},
+    {reprise_launch, 0, 234, backward_0_291},
+    {reprise_wait, 9, 50, NULL},
+    {reprise_launch, 9, 235, backward_2_235},
+    {reprise_launch, 0, 236, backward_0_293},
+    {reprise_launch, 0, 237, backward_2_237},
+    {reprise_launch, 0, 238, backward_0_295},
+    {reprise_launch, 0, 239, backward_0_296},
+    {reprise_launch, 0, 240, backward_0_297},
+    {reprise_signal, 0, 51, NULL},
+    {reprise_wait, 0, 33, NULL},
+    {reprise_launch, 0, 241, backward_0_298},
+    {reprise_launch, 0, 242, backward_0_299},
+    {reprise_wait, 8, 51, NULL},
+    {reprise_launch, 8, 243, backward_2_243},
+    {reprise_launch, 0, 244, backward_0_301},
+    {reprise_wait, 0, 52, NULL},
+    {reprise_launch, 0, 245, backward_2_245},
+    {reprise_launch, 0, 246, backward_2_246},
+    {reprise_wait, 1, 49, NULL},
+    {reprise_launch, 1, 247, backward_0_304},
+    {reprise_launch, 1, 248, backward_0_305},
+    {reprise_launch, 9, 249, backward_2_249},
+    {reprise_launch, 8, 250, backward_2_250},
+    {reprise_launch, 1, 251, backward_0_308},
+    {reprise_signal, 1, 53, NULL},
+    {reprise_launch, 1, 252, backward_0_309},
+    {reprise_launch, 1, 253, backward_0_310},
+    {reprise_wait, 9, 53, NULL},
+    {reprise_launch, 9, 254, backward_2_254},
+    {reprise_launch, 1, 255, backward_0_312},
+    {reprise_launch, 1, 256, backward_2_256},
+    {reprise_launch, 1, 257, backward_0_314},
+    {reprise_launch, 1, 258, backward_0_315},
+    {reprise_launch, 1, 259, backward_0_316},
+    {reprise_signal, 1, 54, NULL},
+    {reprise_launch, 1, 260, backward_0_317},
+    {reprise_launch, 1, 261, backward_0_318},
+    {reprise_wait, 8, 54, NULL},
+    {reprise_launch, 8, 262, backward_2_262},
+    {reprise_launch, 1, 263, backward_0_320},
+    {reprise_wait, 1, 55, NULL},
+    {reprise_launch, 1, 264, backward_2_264},
+    {reprise_launch, 1, 265, backward_2_265},
+    {reprise_wait, 6, 36, NULL},
+    {reprise_launch, 6, 266, backward_0_323},
+    {reprise_launch, 6, 267, backward_0_324},
+    {reprise_launch, 9, 268, backward_2_268},
+    {reprise_launch, 8, 269, backward_2_269},
+    {reprise_launch, 6, 270, backward_0_327},
+    {reprise_signal, 6, 57, NULL},
+    {reprise_wait, 6, 56, NULL},
+    {reprise_launch, 6, 271, backward_0_328},
+    {reprise_launch, 6, 272, backward_0_329},
+    {reprise_wait, 9, 57, NULL},
+    {reprise_launch, 9, 273, backward_2_273},
+    {reprise_launch, 6, 274, backward_0_331},
+    {reprise_wait, 6, 58, NULL},
+    {reprise_launch, 6, 275, backward_2_275},
+    {reprise_launch, 6, 276, backward_0_333},
+    {reprise_launch, 6, 277, backward_0_334},
+    {reprise_launch, 6, 278, backward_0_335},
+    {reprise_signal, 6, 59, NULL},
+    {reprise_launch, 6, 279, backward_0_336},
+    {reprise_launch, 6, 280, backward_0_337},
+    {reprise_wait, 8, 59, NULL},
     {reprise_launch, 8, 281, backward_2_281},
-    {reprise_launch, 5, 282, backward_0_339},
-    {reprise_wait, 5, 87, NULL},
-    {reprise_launch, 5, 283, backward_2_283},
-    {reprise_launch, 5, 284, backward_2_284},
+    {reprise_launch, 6, 282, backward_0_339},
+    {reprise_wait, 6, 60, NULL},
+    {reprise_launch, 6, 283, backward_2_283},
+    {reprise_launch, 6, 284, backward_2_284},
     {reprise_join, 10, 0, NULL},
 };
 
@@ -14216,98 +14608,82 @@ static const struct reprise_step steps_backward_3[] = {
     {reprise_launch, 0, 0, backward_0_57},
     {reprise_launch, 0, 1, backward_0_58},
     {reprise_launch, 8, 2, backward_1_2},
-    {reprise_signal, 8, 7, NULL},
-    {reprise_launch, 9, 3, backward_0_60},
+    {reprise_launch, 9, 3, backward_1_3},
     {reprise_launch, 0, 4, backward_0_61},
     {reprise_signal, 0, 0, NULL},
     {reprise_launch, 0, 5, backward_0_62},
     {reprise_launch, 0, 6, backward_0_63},
     {reprise_wait, 8, 0, NULL},
     {reprise_launch, 8, 7, backward_1_7},
-    {reprise_signal, 8, 25, NULL},
     {reprise_launch, 0, 8, backward_0_65},
     {reprise_launch, 0, 9, backward_0_66},
     {reprise_launch, 0, 10, backward_0_67},
     {reprise_launch, 0, 11, backward_0_68},
-    {reprise_signal, 0, 24, NULL},
     {reprise_launch, 0, 12, backward_0_69},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 13, backward_0_70},
     {reprise_launch, 0, 14, backward_0_71},
     {reprise_wait, 8, 1, NULL},
     {reprise_launch, 8, 15, backward_1_15},
-    {reprise_signal, 8, 11, NULL},
     {reprise_launch, 0, 16, backward_0_73},
-    {reprise_signal, 0, 10, NULL},
     {reprise_launch, 0, 17, backward_1_17},
     {reprise_launch, 0, 18, backward_0_75},
-    {reprise_signal, 0, 13, NULL},
+    {reprise_signal, 0, 20, NULL},
     {reprise_launch, 1, 19, backward_0_76},
     {reprise_launch, 1, 20, backward_0_77},
     {reprise_launch, 9, 21, backward_1_21},
-    {reprise_signal, 9, 14, NULL},
-    {reprise_launch, 9, 22, backward_0_79},
+    {reprise_launch, 9, 22, backward_1_22},
     {reprise_launch, 1, 23, backward_0_80},
     {reprise_signal, 1, 2, NULL},
     {reprise_launch, 1, 24, backward_0_81},
     {reprise_launch, 1, 25, backward_0_82},
     {reprise_wait, 9, 2, NULL},
     {reprise_launch, 9, 26, backward_1_26},
-    {reprise_signal, 9, 32, NULL},
     {reprise_launch, 1, 27, backward_0_84},
-    {reprise_signal, 1, 27, NULL},
     {reprise_launch, 1, 28, backward_0_85},
     {reprise_launch, 1, 29, backward_0_86},
     {reprise_launch, 1, 30, backward_0_87},
-    {reprise_signal, 1, 31, NULL},
     {reprise_launch, 1, 31, backward_0_88},
     {reprise_signal, 1, 3, NULL},
     {reprise_launch, 1, 32, backward_0_89},
-    {reprise_signal, 1, 29, NULL},
     {reprise_launch, 1, 33, backward_0_90},
     {reprise_wait, 9, 3, NULL},
     {reprise_launch, 9, 34, backward_1_34},
-    {reprise_signal, 9, 18, NULL},
+    {reprise_signal, 9, 12, NULL},
     {reprise_launch, 1, 35, backward_0_92},
-    {reprise_signal, 1, 17, NULL},
-    {reprise_launch, 1, 36, backward_1_36},
     {reprise_signal, 1, 16, NULL},
-    {reprise_launch, 1, 37, backward_3_37},
-    {reprise_signal, 1, 20, NULL},
+    {reprise_launch, 1, 36, backward_1_36},
+    {reprise_launch, 1, 37, backward_0_94},
+    {reprise_signal, 1, 21, NULL},
     {reprise_launch, 2, 38, backward_0_95},
     {reprise_launch, 2, 39, backward_0_96},
     {reprise_launch, 8, 40, backward_1_40},
-    {reprise_signal, 8, 21, NULL},
-    {reprise_launch, 8, 41, backward_0_98},
+    {reprise_launch, 8, 41, backward_1_41},
     {reprise_launch, 2, 42, backward_0_99},
     {reprise_signal, 2, 4, NULL},
     {reprise_launch, 2, 43, backward_0_100},
     {reprise_launch, 2, 44, backward_0_101},
     {reprise_wait, 9, 4, NULL},
     {reprise_launch, 9, 45, backward_1_45},
-    {reprise_signal, 9, 42, NULL},
     {reprise_launch, 2, 46, backward_0_103},
-    {reprise_signal, 2, 36, NULL},
-    {reprise_launch, 2, 47, backward_0_104},
+    {reprise_launch, 2, 47, backward_1_47},
     {reprise_launch, 2, 48, backward_0_105},
     {reprise_launch, 2, 49, backward_0_106},
-    {reprise_signal, 2, 41, NULL},
     {reprise_launch, 2, 50, backward_0_107},
     {reprise_signal, 2, 5, NULL},
     {reprise_launch, 2, 51, backward_0_108},
-    {reprise_signal, 2, 38, NULL},
     {reprise_launch, 2, 52, backward_0_109},
     {reprise_wait, 8, 5, NULL},
     {reprise_launch, 8, 53, backward_1_53},
-    {reprise_signal, 8, 39, NULL},
+    {reprise_signal, 8, 25, NULL},
     {reprise_launch, 2, 54, backward_0_111},
     {reprise_launch, 2, 55, backward_1_55},
-    {reprise_signal, 2, 23, NULL},
-    {reprise_launch, 2, 56, backward_0_113},
+    {reprise_signal, 2, 15, NULL},
+    {reprise_launch, 2, 56, backward_3_56},
     {reprise_launch, 3, 57, backward_0_114},
     {reprise_launch, 3, 58, backward_0_115},
     {reprise_launch, 9, 59, backward_1_59},
-    {reprise_launch, 9, 60, backward_0_117},
+    {reprise_launch, 9, 60, backward_1_60},
     {reprise_launch, 3, 61, backward_0_118},
     {reprise_signal, 3, 6, NULL},
     {reprise_launch, 3, 62, backward_0_119},
@@ -14315,275 +14691,242 @@ static const struct reprise_step steps_backward_3[] = {
     {reprise_wait, 8, 6, NULL},
     {reprise_launch, 8, 64, backward_1_64},
     {reprise_launch, 3, 65, backward_0_122},
-    {reprise_wait, 3, 7, NULL},
     {reprise_launch, 3, 66, backward_0_123},
     {reprise_launch, 3, 67, backward_0_124},
     {reprise_launch, 3, 68, backward_0_125},
-    {reprise_signal, 3, 34, NULL},
-    {reprise_wait, 3, 0, NULL},
     {reprise_launch, 3, 69, backward_0_126},
-    {reprise_signal, 3, 8, NULL},
+    {reprise_signal, 3, 7, NULL},
     {reprise_launch, 3, 70, backward_0_127},
     {reprise_launch, 3, 71, backward_0_128},
-    {reprise_wait, 9, 8, NULL},
+    {reprise_wait, 9, 7, NULL},
     {reprise_launch, 9, 72, backward_1_72},
-    {reprise_signal, 9, 35, NULL},
     {reprise_launch, 3, 73, backward_0_130},
-    {reprise_signal, 3, 9, NULL},
-    {reprise_wait, 0, 9, NULL},
+    {reprise_signal, 3, 8, NULL},
+    {reprise_wait, 0, 8, NULL},
     {reprise_launch, 0, 74, backward_1_74},
-    {reprise_signal, 0, 30, NULL},
+    {reprise_signal, 0, 19, NULL},
     {reprise_launch, 0, 75, backward_0_132},
-    {reprise_signal, 0, 43, NULL},
     {reprise_launch, 4, 76, backward_0_133},
     {reprise_launch, 4, 77, backward_0_134},
     {reprise_launch, 8, 78, backward_1_78},
-    {reprise_launch, 9, 79, backward_0_136},
-    {reprise_wait, 4, 10, NULL},
+    {reprise_launch, 9, 79, backward_1_79},
     {reprise_launch, 4, 80, backward_0_137},
-    {reprise_signal, 4, 12, NULL},
-    {reprise_wait, 4, 11, NULL},
+    {reprise_signal, 4, 9, NULL},
     {reprise_launch, 4, 81, backward_0_138},
-    {reprise_signal, 4, 49, NULL},
     {reprise_launch, 4, 82, backward_0_139},
-    {reprise_wait, 8, 12, NULL},
+    {reprise_wait, 8, 9, NULL},
     {reprise_launch, 8, 83, backward_1_83},
-    {reprise_signal, 8, 50, NULL},
-    {reprise_wait, 4, 13, NULL},
     {reprise_launch, 4, 84, backward_0_141},
-    {reprise_wait, 4, 14, NULL},
     {reprise_launch, 4, 85, backward_0_142},
     {reprise_launch, 4, 86, backward_0_143},
     {reprise_launch, 4, 87, backward_0_144},
-    {reprise_wait, 4, 2, NULL},
     {reprise_launch, 4, 88, backward_0_145},
-    {reprise_signal, 4, 15, NULL},
+    {reprise_signal, 4, 10, NULL},
     {reprise_launch, 4, 89, backward_0_146},
     {reprise_launch, 4, 90, backward_0_147},
-    {reprise_wait, 8, 15, NULL},
-    {reprise_launch, 8, 91, backward_1_91},
+    {reprise_wait, 9, 10, NULL},
+    {reprise_launch, 9, 91, backward_1_91},
     {reprise_launch, 4, 92, backward_0_149},
-    {reprise_signal, 4, 54, NULL},
-    {reprise_wait, 4, 16, NULL},
-    {reprise_launch, 4, 93, backward_0_150},
-    {reprise_launch, 4, 94, backward_0_151},
-    {reprise_signal, 4, 46, NULL},
+    {reprise_signal, 4, 11, NULL},
+    {reprise_wait, 1, 11, NULL},
+    {reprise_launch, 1, 93, backward_1_93},
+    {reprise_signal, 1, 24, NULL},
+    {reprise_launch, 1, 94, backward_0_151},
     {reprise_launch, 5, 95, backward_0_152},
     {reprise_launch, 5, 96, backward_0_153},
-    {reprise_launch, 9, 97, backward_1_97},
-    {reprise_launch, 9, 98, backward_0_155},
-    {reprise_wait, 5, 17, NULL},
+    {reprise_launch, 8, 97, backward_1_97},
+    {reprise_launch, 9, 98, backward_1_98},
     {reprise_launch, 5, 99, backward_0_156},
-    {reprise_signal, 5, 19, NULL},
-    {reprise_wait, 5, 18, NULL},
+    {reprise_signal, 5, 13, NULL},
+    {reprise_wait, 5, 12, NULL},
     {reprise_launch, 5, 100, backward_0_157},
     {reprise_launch, 5, 101, backward_0_158},
-    {reprise_wait, 9, 19, NULL},
-    {reprise_launch, 9, 102, backward_1_102},
-    {reprise_wait, 5, 20, NULL},
+    {reprise_wait, 8, 13, NULL},
+    {reprise_launch, 8, 102, backward_1_102},
     {reprise_launch, 5, 103, backward_0_160},
-    {reprise_wait, 5, 21, NULL},
-    {reprise_launch, 5, 104, backward_1_104},
+    {reprise_launch, 5, 104, backward_0_161},
     {reprise_launch, 5, 105, backward_0_162},
     {reprise_launch, 5, 106, backward_0_163},
-    {reprise_wait, 5, 4, NULL},
     {reprise_launch, 5, 107, backward_0_164},
-    {reprise_signal, 5, 22, NULL},
+    {reprise_signal, 5, 14, NULL},
     {reprise_launch, 5, 108, backward_0_165},
     {reprise_launch, 5, 109, backward_0_166},
-    {reprise_wait, 8, 22, NULL},
+    {reprise_wait, 8, 14, NULL},
     {reprise_launch, 8, 110, backward_1_110},
     {reprise_launch, 5, 111, backward_0_168},
-    {reprise_signal, 5, 58, NULL},
-    {reprise_wait, 5, 23, NULL},
+    {reprise_wait, 5, 15, NULL},
     {reprise_launch, 5, 112, backward_1_112},
-    {reprise_launch, 5, 113, backward_0_170},
-    {reprise_wait, 6, 24, NULL},
-    {reprise_launch, 6, 114, backward_0_228},
-    {reprise_launch, 6, 115, backward_0_229},
+    {reprise_signal, 5, 28, NULL},
+    {reprise_launch, 5, 113, backward_3_113},
+    {reprise_wait, 3, 16, NULL},
+    {reprise_launch, 3, 114, backward_0_228},
+    {reprise_launch, 3, 115, backward_0_229},
     {reprise_launch, 9, 116, backward_3_116},
-    {reprise_launch, 9, 117, backward_0_231},
-    {reprise_wait, 6, 25, NULL},
-    {reprise_launch, 6, 118, backward_0_232},
-    {reprise_signal, 6, 26, NULL},
-    {reprise_launch, 6, 119, backward_0_233},
-    {reprise_launch, 6, 120, backward_0_234},
-    {reprise_wait, 9, 26, NULL},
+    {reprise_launch, 9, 117, backward_3_117},
+    {reprise_launch, 3, 118, backward_0_232},
+    {reprise_signal, 3, 17, NULL},
+    {reprise_launch, 3, 119, backward_0_233},
+    {reprise_launch, 3, 120, backward_0_234},
+    {reprise_wait, 9, 17, NULL},
     {reprise_launch, 9, 121, backward_3_121},
-    {reprise_launch, 6, 122, backward_0_236},
-    {reprise_launch, 6, 123, backward_3_123},
-    {reprise_launch, 6, 124, backward_0_238},
-    {reprise_launch, 6, 125, backward_0_239},
-    {reprise_wait, 6, 6, NULL},
-    {reprise_launch, 6, 126, backward_0_240},
-    {reprise_signal, 6, 28, NULL},
-    {reprise_wait, 6, 27, NULL},
-    {reprise_launch, 6, 127, backward_0_241},
-    {reprise_launch, 6, 128, backward_0_242},
-    {reprise_wait, 9, 28, NULL},
+    {reprise_launch, 3, 122, backward_0_236},
+    {reprise_launch, 3, 123, backward_3_123},
+    {reprise_launch, 3, 124, backward_0_238},
+    {reprise_launch, 3, 125, backward_1_182},
+    {reprise_launch, 3, 126, backward_0_240},
+    {reprise_signal, 3, 18, NULL},
+    {reprise_launch, 3, 127, backward_0_241},
+    {reprise_launch, 3, 128, backward_0_242},
+    {reprise_wait, 9, 18, NULL},
     {reprise_launch, 9, 129, backward_3_129},
-    {reprise_wait, 6, 29, NULL},
-    {reprise_wait, 6, 18, NULL},
-    {reprise_launch, 6, 130, backward_0_244},
-    {reprise_wait, 6, 30, NULL},
-    {reprise_launch, 6, 131, backward_3_131},
-    {reprise_signal, 6, 52, NULL},
-    {reprise_launch, 6, 132, backward_3_132},
-    {reprise_wait, 7, 31, NULL},
-    {reprise_launch, 7, 133, backward_0_247},
-    {reprise_launch, 7, 134, backward_0_248},
-    {reprise_launch, 9, 135, backward_3_135},
-    {reprise_launch, 9, 136, backward_0_250},
-    {reprise_wait, 7, 32, NULL},
-    {reprise_launch, 7, 137, backward_0_251},
-    {reprise_signal, 7, 33, NULL},
-    {reprise_launch, 7, 138, backward_0_252},
-    {reprise_launch, 7, 139, backward_0_253},
-    {reprise_wait, 9, 33, NULL},
-    {reprise_launch, 9, 140, backward_3_140},
-    {reprise_wait, 7, 34, NULL},
-    {reprise_launch, 7, 141, backward_0_255},
-    {reprise_wait, 7, 9, NULL},
-    {reprise_launch, 7, 142, backward_3_142},
-    {reprise_launch, 7, 143, backward_0_257},
-    {reprise_launch, 7, 144, backward_0_258},
-    {reprise_wait, 7, 35, NULL},
-    {reprise_launch, 7, 145, backward_0_259},
-    {reprise_signal, 7, 37, NULL},
-    {reprise_wait, 7, 36, NULL},
-    {reprise_launch, 7, 146, backward_0_260},
-    {reprise_launch, 7, 147, backward_0_261},
-    {reprise_wait, 8, 37, NULL},
-    {reprise_launch, 8, 148, backward_3_148},
-    {reprise_wait, 7, 38, NULL},
-    {reprise_wait, 7, 39, NULL},
-    {reprise_launch, 7, 149, backward_0_263},
-    {reprise_signal, 7, 40, NULL},
-    {reprise_wait, 4, 40, NULL},
-    {reprise_launch, 4, 150, backward_3_150},
-    {reprise_signal, 4, 56, NULL},
-    {reprise_launch, 4, 151, backward_3_151},
-    {reprise_wait, 3, 41, NULL},
-    {reprise_launch, 3, 152, backward_0_266},
-    {reprise_launch, 3, 153, backward_0_267},
-    {reprise_launch, 9, 154, backward_3_154},
-    {reprise_launch, 8, 155, backward_0_269},
-    {reprise_wait, 3, 42, NULL},
-    {reprise_launch, 3, 156, backward_0_270},
-    {reprise_signal, 3, 44, NULL},
-    {reprise_wait, 3, 43, NULL},
-    {reprise_launch, 3, 157, backward_0_271},
-    {reprise_launch, 3, 158, backward_0_272},
-    {reprise_wait, 9, 44, NULL},
-    {reprise_launch, 9, 159, backward_3_159},
-    {reprise_launch, 3, 160, backward_0_274},
-    {reprise_wait, 3, 12, NULL},
-    {reprise_launch, 3, 161, backward_3_161},
-    {reprise_launch, 3, 162, backward_0_276},
-    {reprise_launch, 3, 163, backward_3_163},
+    {reprise_launch, 3, 130, backward_0_244},
     {reprise_wait, 3, 19, NULL},
-    {reprise_launch, 3, 164, backward_0_278},
-    {reprise_signal, 3, 45, NULL},
-    {reprise_wait, 3, 39, NULL},
-    {reprise_launch, 3, 165, backward_0_279},
-    {reprise_launch, 3, 166, backward_0_280},
-    {reprise_wait, 8, 45, NULL},
+    {reprise_launch, 3, 131, backward_3_131},
+    {reprise_launch, 3, 132, backward_3_132},
+    {reprise_wait, 6, 20, NULL},
+    {reprise_launch, 6, 133, backward_0_247},
+    {reprise_launch, 6, 134, backward_0_248},
+    {reprise_launch, 8, 135, backward_3_135},
+    {reprise_launch, 8, 136, backward_3_136},
+    {reprise_launch, 6, 137, backward_0_251},
+    {reprise_signal, 6, 22, NULL},
+    {reprise_wait, 6, 21, NULL},
+    {reprise_launch, 6, 138, backward_0_252},
+    {reprise_launch, 6, 139, backward_0_253},
+    {reprise_wait, 8, 22, NULL},
+    {reprise_launch, 8, 140, backward_3_140},
+    {reprise_launch, 6, 141, backward_0_255},
+    {reprise_launch, 6, 142, backward_3_142},
+    {reprise_launch, 6, 143, backward_0_257},
+    {reprise_launch, 6, 144, backward_0_258},
+    {reprise_launch, 6, 145, backward_0_259},
+    {reprise_signal, 6, 23, NULL},
+    {reprise_launch, 6, 146, backward_0_260},
+    {reprise_launch, 6, 147, backward_0_261},
+    {reprise_wait, 8, 23, NULL},
+    {reprise_launch, 8, 148, backward_3_148},
+    {reprise_signal, 8, 35, NULL},
+    {reprise_launch, 6, 149, backward_0_263},
+    {reprise_wait, 6, 24, NULL},
+    {reprise_launch, 6, 150, backward_3_150},
+    {reprise_launch, 6, 151, backward_0_265},
+    {reprise_signal, 6, 37, NULL},
+    {reprise_wait, 7, 16, NULL},
+    {reprise_launch, 7, 152, backward_0_266},
+    {reprise_launch, 7, 153, backward_0_267},
+    {reprise_launch, 9, 154, backward_3_154},
+    {reprise_launch, 8, 155, backward_3_155},
+    {reprise_launch, 7, 156, backward_0_270},
+    {reprise_signal, 7, 26, NULL},
+    {reprise_wait, 7, 25, NULL},
+    {reprise_launch, 7, 157, backward_0_271},
+    {reprise_launch, 7, 158, backward_0_272},
+    {reprise_wait, 9, 26, NULL},
+    {reprise_launch, 9, 159, backward_3_159},
+    {reprise_launch, 7, 160, backward_0_274},
+    {reprise_launch, 7, 161, backward_3_161},
+    {reprise_launch, 7, 162, backward_0_276},
+    {reprise_launch, 7, 163, backward_0_277},
+    {reprise_launch, 7, 164, backward_0_278},
+    {reprise_signal, 7, 27, NULL},
+    {reprise_launch, 7, 165, backward_0_279},
+    {reprise_launch, 7, 166, backward_0_280},
+    {reprise_wait, 8, 27, NULL},
     {reprise_launch, 8, 167, backward_3_167},
-    {reprise_wait, 3, 46, NULL},
-    {reprise_launch, 3, 168, backward_0_282},
-    {reprise_signal, 3, 47, NULL},
-    {reprise_wait, 5, 47, NULL},
-    {reprise_launch, 5, 169, backward_3_169},
-    {reprise_signal, 5, 60, NULL},
-    {reprise_launch, 5, 170, backward_3_170},
-    {reprise_launch, 0, 171, backward_0_285},
-    {reprise_launch, 0, 172, backward_0_286},
+    {reprise_launch, 7, 168, backward_0_282},
+    {reprise_wait, 7, 28, NULL},
+    {reprise_launch, 7, 169, backward_3_169},
+    {reprise_signal, 7, 39, NULL},
+    {reprise_launch, 7, 170, backward_3_170},
+    {reprise_launch, 4, 171, backward_0_285},
+    {reprise_launch, 4, 172, backward_0_286},
     {reprise_launch, 9, 173, backward_3_173},
-    {reprise_launch, 8, 174, backward_0_288},
-    {reprise_launch, 0, 175, backward_0_289},
-    {reprise_signal, 0, 48, NULL},
-    {reprise_launch, 0, 176, backward_0_290},
-    {reprise_launch, 0, 177, backward_0_291},
-    {reprise_wait, 9, 48, NULL},
-    {reprise_launch, 9, 178, backward_3_178},
-    {reprise_launch, 0, 179, backward_0_293},
-    {reprise_launch, 0, 180, backward_3_180},
-    {reprise_launch, 0, 181, backward_0_295},
-    {reprise_launch, 0, 182, backward_0_296},
-    {reprise_launch, 0, 183, backward_0_297},
-    {reprise_signal, 0, 51, NULL},
-    {reprise_wait, 0, 49, NULL},
-    {reprise_wait, 0, 50, NULL},
-    {reprise_launch, 0, 184, backward_0_298},
-    {reprise_launch, 0, 185, backward_0_299},
-    {reprise_wait, 8, 51, NULL},
-    {reprise_launch, 8, 186, backward_3_186},
-    {reprise_launch, 0, 187, backward_0_301},
-    {reprise_wait, 0, 52, NULL},
-    {reprise_launch, 0, 188, backward_3_188},
-    {reprise_launch, 0, 189, backward_3_189},
-    {reprise_wait, 2, 15, NULL},
-    {reprise_launch, 2, 190, backward_0_304},
-    {reprise_launch, 2, 191, backward_0_305},
-    {reprise_launch, 9, 192, backward_3_192},
-    {reprise_launch, 8, 193, backward_0_307},
-    {reprise_launch, 2, 194, backward_0_308},
-    {reprise_signal, 2, 53, NULL},
-    {reprise_launch, 2, 195, backward_0_309},
-    {reprise_launch, 2, 196, backward_0_310},
-    {reprise_wait, 9, 53, NULL},
-    {reprise_launch, 9, 197, backward_3_197},
-    {reprise_launch, 2, 198, backward_0_312},
-    {reprise_launch, 2, 199, backward_0_313},
-    {reprise_launch, 2, 200, backward_0_314},
-    {reprise_launch, 2, 201, backward_0_315},
-    {reprise_launch, 2, 202, backward_0_316},
-    {reprise_signal, 2, 55, NULL},
-    {reprise_wait, 2, 54, NULL},
-    {reprise_launch, 2, 203, backward_0_317},
-    {reprise_launch, 2, 204, backward_0_318},
-    {reprise_wait, 8, 55, NULL},
-    {reprise_launch, 8, 205, backward_3_205},
-    {reprise_launch, 2, 206, backward_0_320},
-    {reprise_wait, 2, 56, NULL},
-    {reprise_launch, 2, 207, backward_0_321},
-    {reprise_launch, 2, 208, backward_0_322},
-    {reprise_wait, 7, 22, NULL},
-    {reprise_launch, 7, 209, backward_0_323},
-    {reprise_launch, 7, 210, backward_0_324},
-    {reprise_launch, 9, 211, backward_3_211},
-    {reprise_launch, 8, 212, backward_0_326},
-    {reprise_launch, 7, 213, backward_0_327},
-    {reprise_signal, 7, 57, NULL},
-    {reprise_launch, 7, 214, backward_0_328},
-    {reprise_launch, 7, 215, backward_0_329},
-    {reprise_wait, 9, 57, NULL},
-    {reprise_launch, 9, 216, backward_3_216},
-    {reprise_launch, 7, 217, backward_0_331},
-    {reprise_launch, 7, 218, backward_3_218},
-    {reprise_launch, 7, 219, backward_0_333},
-    {reprise_launch, 7, 220, backward_0_334},
-    {reprise_launch, 7, 221, backward_0_335},
-    {reprise_signal, 7, 59, NULL},
-    {reprise_wait, 7, 58, NULL},
-    {reprise_launch, 7, 222, backward_0_336},
-    {reprise_launch, 7, 223, backward_0_337},
-    {reprise_wait, 9, 59, NULL},
-    {reprise_launch, 9, 224, backward_3_224},
-    {reprise_launch, 7, 225, backward_0_339},
-    {reprise_wait, 7, 60, NULL},
-    {reprise_launch, 7, 226, backward_3_226},
-    {reprise_launch, 7, 227, backward_3_227},
+    {reprise_launch, 9, 174, backward_3_174},
+    {reprise_launch, 4, 175, backward_0_289},
+    {reprise_signal, 4, 29, NULL},
+    {reprise_launch, 4, 176, backward_0_290},
+    {reprise_launch, 4, 177, backward_0_291},
+    {reprise_wait, 8, 29, NULL},
+    {reprise_launch, 8, 178, backward_3_178},
+    {reprise_launch, 4, 179, backward_0_293},
+    {reprise_launch, 4, 180, backward_3_180},
+    {reprise_launch, 4, 181, backward_0_295},
+    {reprise_launch, 4, 182, backward_3_182},
+    {reprise_launch, 4, 183, backward_0_297},
+    {reprise_signal, 4, 30, NULL},
+    {reprise_wait, 4, 12, NULL},
+    {reprise_launch, 4, 184, backward_0_298},
+    {reprise_launch, 4, 185, backward_0_299},
+    {reprise_wait, 9, 30, NULL},
+    {reprise_launch, 9, 186, backward_3_186},
+    {reprise_launch, 4, 187, backward_0_301},
+    {reprise_signal, 4, 31, NULL},
+    {reprise_wait, 3, 31, NULL},
+    {reprise_launch, 3, 188, backward_3_188},
+    {reprise_launch, 3, 189, backward_3_189},
+    {reprise_wait, 0, 11, NULL},
+    {reprise_launch, 0, 190, backward_0_304},
+    {reprise_launch, 0, 191, backward_0_305},
+    {reprise_launch, 8, 192, backward_3_192},
+    {reprise_launch, 9, 193, backward_3_193},
+    {reprise_launch, 0, 194, backward_0_308},
+    {reprise_signal, 0, 32, NULL},
+    {reprise_launch, 0, 195, backward_0_309},
+    {reprise_launch, 0, 196, backward_0_310},
+    {reprise_wait, 8, 32, NULL},
+    {reprise_launch, 8, 197, backward_3_197},
+    {reprise_launch, 0, 198, backward_0_312},
+    {reprise_launch, 0, 199, backward_3_199},
+    {reprise_launch, 0, 200, backward_0_314},
+    {reprise_launch, 0, 201, backward_3_201},
+    {reprise_launch, 0, 202, backward_0_316},
+    {reprise_signal, 0, 33, NULL},
+    {reprise_launch, 0, 203, backward_0_317},
+    {reprise_launch, 0, 204, backward_0_318},
+    {reprise_wait, 9, 33, NULL},
+    {reprise_launch, 9, 205, backward_3_205},
+    {reprise_launch, 0, 206, backward_0_320},
+    {reprise_signal, 0, 34, NULL},
+    {reprise_wait, 6, 34, NULL},
+    {reprise_launch, 6, 207, backward_3_207},
+    {reprise_launch, 6, 208, backward_3_208},
+    {reprise_wait, 1, 14, NULL},
+    {reprise_launch, 1, 209, backward_0_323},
+    {reprise_launch, 1, 210, backward_0_324},
+    {reprise_launch, 8, 211, backward_3_211},
+    {reprise_launch, 9, 212, backward_3_212},
+    {reprise_launch, 1, 213, backward_0_327},
+    {reprise_signal, 1, 36, NULL},
+    {reprise_wait, 1, 35, NULL},
+    {reprise_launch, 1, 214, backward_0_328},
+    {reprise_launch, 1, 215, backward_0_329},
+    {reprise_wait, 8, 36, NULL},
+    {reprise_launch, 8, 216, backward_3_216},
+    {reprise_launch, 1, 217, backward_0_331},
+    {reprise_wait, 1, 37, NULL},
+    {reprise_launch, 1, 218, backward_3_218},
+    {reprise_launch, 1, 219, backward_0_333},
+    {reprise_launch, 1, 220, backward_0_334},
+    {reprise_launch, 1, 221, backward_0_335},
+    {reprise_signal, 1, 38, NULL},
+    {reprise_launch, 1, 222, backward_0_336},
+    {reprise_launch, 1, 223, backward_0_337},
+    {reprise_wait, 8, 38, NULL},
+    {reprise_launch, 8, 224, backward_3_224},
+    {reprise_launch, 1, 225, backward_0_339},
+    {reprise_wait, 1, 39, NULL},
+    {reprise_launch, 1, 226, backward_3_226},
+    {reprise_launch, 1, 227, backward_3_227},
     {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 237, 235},
     {steps_forward_evaluation, 379, 235},
-    {steps_backward_0, 606, 337},
-    {steps_backward_1, 473, 282},
-    {steps_backward_2, 482, 282},
-    {steps_backward_3, 363, 227},
+    {steps_backward_0, 514, 318},
+    {steps_backward_1, 412, 267},
+    {steps_backward_2, 416, 267},
+    {steps_backward_3, 314, 214},
 };
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
@@ -14630,11 +14973,11 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_pose_5f0fe257_head_stage = {
     .format = reprise_context_format,
-    .plan = "ace6cca5e2149f5c08d6dcf81fbcca59eb0fa4e70d7bc428e5a538046317f448",
+    .plan = "ee0e6aa9c77cdf044fcb508d7f2a23aade440b43ab27d11a6ac0f0646ca21e18",
     .storages = 1170,
     .kernels = kernel_end,
     .lanes = 10,
-    .events = 117,
+    .events = 80,
     .programs = 6,
     .packed = 262400,
     .kernel_name = kernel_names,

@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -213,21 +222,20 @@ enum {
   k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_no_sums = 58,
   k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_statistics_sums = 59,
   k_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_36352_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 60,
-  k_channel_sum_finish_n = 61,
-  k_channel_sum_partial_3_32_8_4_e = 62,
-  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 63,
-  k_normalize_reduce_finish = 64,
-  k_running_statistics_0x3727c5acu = 65,
-  k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y = 66,
-  k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y = 67,
-  k_weight_gradient_partial_e_shape_85_32_1_1_1_64_64_1_n_y_y = 68,
-  k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64 = 69,
-  k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32 = 70,
-  k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64 = 71,
-  k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48 = 72,
-  k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64 = 73,
-  k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64 = 74,
-  k_weight_gradient_reduce = 75,
+  k_channel_sum_partial_3_32_8_4_e = 61,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 62,
+  k_normalize_reduce_finish = 63,
+  k_running_statistics_0x3727c5acu = 64,
+  k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y = 65,
+  k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y = 66,
+  k_weight_gradient_partial_e_shape_85_32_1_1_1_64_64_1_n_y_y = 67,
+  k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y = 68,
+  k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y = 69,
+  k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y = 70,
+  k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y = 71,
+  k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y = 72,
+  k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y = 73,
+  k_weight_gradient_reduce = 74,
   kernel_end
 };
 
@@ -293,7 +301,6 @@ static const char *const kernel_names[] = {
     "reprise_segment_3840f958_coefficients_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_no_sums",
     "reprise_segment_3840f958_coefficients_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_35328_n_y_y_n_n_e_statistics_sums",
     "reprise_segment_3840f958_coefficients_convolution_pointwise_e_shape_85_85_1_1_1_64_32_1_4_36352_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_3840f958_coefficients_channel_sum_finish_n",
     "reprise_segment_3840f958_coefficients_channel_sum_partial_3_32_8_4_e",
     "reprise_segment_3840f958_coefficients_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
     "reprise_segment_3840f958_coefficients_normalize_reduce_finish",
@@ -301,12 +308,12 @@ static const char *const kernel_names[] = {
     "reprise_segment_3840f958_coefficients_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y",
     "reprise_segment_3840f958_coefficients_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y",
     "reprise_segment_3840f958_coefficients_weight_gradient_partial_e_shape_85_32_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_128_42_1_1_1_48_64",
-    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_21_21_1_1_1_32_32",
-    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_256_85_1_1_1_64_64",
-    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_42_42_1_1_1_48_48",
-    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_64_21_1_1_1_32_64",
-    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_85_85_1_1_1_64_64",
+    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y",
+    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y",
+    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y",
+    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y",
+    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y",
+    "reprise_segment_3840f958_coefficients_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y",
     "reprise_segment_3840f958_coefficients_weight_gradient_reduce",
     NULL,
 };
@@ -380,13 +387,12 @@ static const int32_t kernel_shared[] = {
     0,
     0,
     0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
+    98304,
+    40960,
+    61440,
+    43008,
+    43008,
+    79872,
     0,
     0,
 };
@@ -464,14 +470,8 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 7:
     break;
   case 8:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 396) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 128);
     break;
   case 9:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 396) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 128);
     break;
   default:
     break;
@@ -486,157 +486,193 @@ static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return aligned(smaller(ceiling(n * h * w / 1024, 128), 396) * 128);
 }
 
 static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88) * 3060);
 }
 
 static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_3(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+  return kept_4(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
 }
 
 static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_6(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
+  return kept_7(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 128), 396) * 128);
 }
 
 static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_8(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_8(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
+  return aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88) * 1512);
 }
 
 static int64_t kept_11(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241) * 2688);
+  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_12(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_11(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198) * 4608);
 }
 
 static int64_t kept_13(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
+  return kept_5(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241) * 2688);
 }
 
 static int64_t kept_14(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_11(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 128), 396) * 128);
 }
 
 static int64_t kept_15(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_13(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
+  return kept_13(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_16(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_12(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542) * 10880);
+  return aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264) * 756);
 }
 
 static int64_t kept_17(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580) * 28900);
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_18(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192) * 87040);
+  return kept_16(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
 }
 
 static int64_t kept_19(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_5(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
+  return kept_15(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542) * 10880);
 }
 
 static int64_t kept_20(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+  return kept_19(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 128), 396) * 128);
 }
 
 static int64_t kept_21(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580) * 28900);
 }
 
 static int64_t kept_22(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780) * 21504);
+  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192) * 87040);
 }
 
 static int64_t kept_23(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241) * 2688);
+  return kept_6(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99) * 9216);
 }
 
 static int64_t kept_24(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_23(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_25(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_22(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+  return kept_22(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 128), 396) * 128);
+}
+
+static int64_t kept_26(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377) * 7056);
+}
+
+static int64_t kept_27(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_26(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780) * 21504);
+}
+
+static int64_t kept_28(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_25(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241) * 2688);
+}
+
+static int64_t kept_29(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_28(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 128), 396) * 128);
+}
+
+static int64_t kept_30(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_29(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_31(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_30(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_32(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_18(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396) * 2304);
 }
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   int64_t bytes = 0;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, kept_19(n, h, w));
-    bytes = larger(bytes, kept_5(n, h, w));
+    bytes = larger(bytes, kept_23(n, h, w));
+    bytes = larger(bytes, kept_6(n, h, w));
     break;
   case 1:
-    bytes = larger(bytes, kept_10(n, h, w));
+    bytes = larger(bytes, kept_12(n, h, w));
     break;
   case 2:
-    bytes = larger(bytes, kept_15(n, h, w));
+    bytes = larger(bytes, kept_18(n, h, w));
+    bytes = larger(bytes, kept_32(n, h, w));
     break;
   case 3:
-    bytes = larger(bytes, kept_3(n, h, w));
+    bytes = larger(bytes, kept_4(n, h, w));
     break;
   case 4:
-    bytes = larger(bytes, kept_10(n, h, w));
+    bytes = larger(bytes, kept_12(n, h, w));
     break;
   case 5:
-    bytes = larger(bytes, kept_15(n, h, w));
+    bytes = larger(bytes, kept_16(n, h, w));
     break;
   case 6:
     break;
   case 7:
     break;
   case 8:
-    bytes = larger(bytes, kept_12(n, h, w));
-    bytes = larger(bytes, kept_24(n, h, w));
+    bytes = larger(bytes, kept_15(n, h, w));
+    bytes = larger(bytes, kept_31(n, h, w));
     break;
   case 9:
-    bytes = larger(bytes, kept_14(n, h, w));
-    bytes = larger(bytes, kept_25(n, h, w));
+    bytes = larger(bytes, kept_17(n, h, w));
+    bytes = larger(bytes, kept_27(n, h, w));
     break;
   default:
     break;
@@ -2303,12 +2339,8 @@ static CUresult backward_0_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2355,8 +2387,8 @@ static CUresult backward_0_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 254, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 350, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 254, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 350, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2447,8 +2479,8 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 246, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 354, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 246, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 354, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -2471,7 +2503,7 @@ static CUresult backward_0_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 356, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 261, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 75, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 356, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 261, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 75, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -2515,7 +2547,7 @@ static CUresult backward_0_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 242, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 348, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 242, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 348, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
@@ -2527,12 +2559,8 @@ static CUresult backward_0_23(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2579,8 +2607,8 @@ static CUresult backward_0_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 238, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 358, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 238, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 358, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2671,8 +2699,8 @@ static CUresult backward_0_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 230, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 362, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 230, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 362, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2695,7 +2723,7 @@ static CUresult backward_0_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 364, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 260, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 61, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 364, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 260, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 61, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -2707,7 +2735,7 @@ static CUresult backward_0_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 326, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 320, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 326, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 320, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -2743,7 +2771,7 @@ static CUresult backward_0_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 225, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 348, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 225, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 348, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_5(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241), 1, 1, 128, &a);
   }
   return r;
@@ -2755,12 +2783,8 @@ static CUresult backward_0_42(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2807,8 +2831,8 @@ static CUresult backward_0_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 366, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 366, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2899,8 +2923,8 @@ static CUresult backward_0_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 370, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 370, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2923,7 +2947,7 @@ static CUresult backward_0_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 372, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 259, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 47, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 372, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 259, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 47, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_16(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -2933,11 +2957,7 @@ static CUresult backward_0_56(context *c, int lane) {
 static CUresult backward_0_57(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 312, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 306, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 24, 1, 1, 256, &a);
-  }
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -2983,7 +3003,7 @@ static CUresult backward_0_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 209, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 209, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_15(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_weight_gradient_partial_e_shape_85_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542), 2, 1, 128, &a);
   }
   return r;
@@ -2995,12 +3015,8 @@ static CUresult backward_0_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .partial = kept(c, lane) + kept_19(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3047,8 +3063,8 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 375, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 375, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3143,8 +3159,8 @@ static CUresult backward_0_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 379, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 379, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -3167,7 +3183,7 @@ static CUresult backward_0_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 381, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 261, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 33, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_5(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 381, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 261, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 33, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_6(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -3179,7 +3195,7 @@ static CUresult backward_0_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 340, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 334, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 292, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 340, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 334, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 292, 4, 0), 42, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 78, 1, 1, 256, &a);
   }
   return r;
@@ -3215,7 +3231,7 @@ static CUresult backward_0_80(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
@@ -3227,12 +3243,8 @@ static CUresult backward_0_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3279,8 +3291,8 @@ static CUresult backward_0_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3371,8 +3383,12 @@ static CUresult backward_0_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_26(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 11, .entry = {{kept(c, lane), at(c, 347, 4, 0), 0, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 332, 4, 0), 1, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 333, 4, 0), 12, 4, (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 329, 4, 0), 13, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 323, 4, 0), 27, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 319, 4, 0), 48, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 309, 4, 0), 49, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 301, 4, 0), 91, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 290, 4, 0), 120, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 287, 4, 0), 131, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_26(n, h, w), at(c, 281, 4, 0), 145, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 166, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3395,7 +3411,7 @@ static CUresult backward_0_95(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 389, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 260, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 19, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 389, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 260, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 19, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -3407,7 +3423,7 @@ static CUresult backward_0_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 284, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 278, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 284, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 278, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198)), 1152, 1, 128, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -3443,7 +3459,7 @@ static CUresult backward_0_99(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_25(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241), 1, 1, 128, &a);
   }
   return r;
@@ -3455,12 +3471,8 @@ static CUresult backward_0_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3507,12 +3519,8 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 391, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_23(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 9, .entry = {{kept(c, lane), at(c, 346, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542)), 2720, 85, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 343, 4, 0), 11, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 337, 4, 0), 40, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 318, 4, 0), 125, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 315, 4, 0), 146, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 304, 4, 0), 160, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542)), 2720, 85, 32, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 295, 4, 0), 171, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 276, 4, 0), 256, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 273, 4, 0), 277, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 291, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 391, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_29(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3557,7 +3565,11 @@ static CUresult backward_0_107(context *c, int lane) {
 static CUresult backward_0_108(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e, (void)lane;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 270, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 6, 1, 1, 256, &a);
+  }
   return r;
 }
 
@@ -3603,12 +3615,12 @@ static CUresult backward_0_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 395, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 395, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_30(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 9, .entry = {{kept(c, lane), at(c, 332, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 329, 4, 0), 11, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 323, 4, 0), 25, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 309, 4, 0), 67, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 301, 4, 0), 109, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 290, 4, 0), 138, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 287, 4, 0), 149, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 281, 4, 0), 163, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 267, 4, 0), 205, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 247, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 13, .entry = {{kept(c, lane), at(c, 346, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542)), 2720, 85, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 343, 4, 0), 11, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 337, 4, 0), 40, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 318, 4, 0), 125, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 315, 4, 0), 146, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 304, 4, 0), 160, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542)), 2720, 85, 32, 1, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 305, 4, 0), 171, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 295, 4, 0), 172, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 291, 4, 0), 257, 4, (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 276, 4, 0), 258, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 277, 4, 0), 279, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 273, 4, 0), 280, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_30(n, h, w), at(c, 267, 4, 0), 294, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 336, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3631,7 +3643,7 @@ static CUresult backward_0_114(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 397, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 259, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 5, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 397, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 259, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 5, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_18(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -3643,8 +3655,8 @@ static CUresult backward_0_115(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 270, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 264, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 24, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 312, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 306, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 264, 4, 0), 24, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3661,14 +3673,26 @@ static CUresult backward_1_3(context *c, int lane) {
   return r;
 }
 
+// channel_sum head.o2o.coeff_stems.2.2.conv2d.bias_gradient
+static CUresult backward_1_4(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
+  }
+  return r;
+}
+
 // conv2d_weight_gradient head.o2o.coeff_stems.2.1.1.conv.conv2d.weight_gradient
 static CUresult backward_1_8(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 375, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .dy = {at(c, 375, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_85_85_1_1_1_96_96_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3687,8 +3711,8 @@ static CUresult backward_1_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 379, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192), 8, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 379, e, 0), 11 * h * w / 128, 11 * w / 4, 88, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_85_1_1_1_96_128_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192), 2, 1, 256, &a);
   }
   return r;
 }
@@ -3699,7 +3723,7 @@ static CUresult backward_1_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 381, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 261, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 33, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 381, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.output = {at(c, 261, e, 0), h * w / 4, 8 * w, 256, 1}, .dx.weight = at(c, 33, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_256_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99), 4, 1, 256, &a);
   }
   return r;
@@ -3711,7 +3735,7 @@ static CUresult backward_1_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 298, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 292, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 298, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 292, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -3723,8 +3747,20 @@ static CUresult backward_1_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.coeff_stems.1.2.conv2d.bias_gradient
+static CUresult backward_1_23(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3735,8 +3771,8 @@ static CUresult backward_1_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3747,8 +3783,8 @@ static CUresult backward_1_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 16, 3 * w, 48, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3759,7 +3795,7 @@ static CUresult backward_1_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 389, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 260, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 19, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 389, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.output = {at(c, 260, e, 0), h * w / 2, 8 * w, 128, 1}, .dx.weight = at(c, 19, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -3771,8 +3807,20 @@ static CUresult backward_1_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_5(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.coeff_stems.0.2.conv2d.bias_gradient
+static CUresult backward_1_42(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3783,13 +3831,21 @@ static CUresult backward_1_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 391, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 391, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 304, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542)), 2720, 85, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 301, 4, 0), 11, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 295, 4, 0), 40, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 276, 4, 0), 125, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 273, 4, 0), 146, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 304, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542)), 2720, 85, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 301, 4, 0), 11, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 295, 4, 0), 40, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 276, 4, 0), 125, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 273, 4, 0), 146, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 160, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.0.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_1_50(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -3799,12 +3855,12 @@ static CUresult backward_1_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 395, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 395, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 290, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 287, 4, 0), 11, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 281, 4, 0), 25, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 267, 4, 0), 67, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 109, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 7, .entry = {{kept(c, lane), at(c, 305, 4, 0), 0, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 290, 4, 0), 1, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 291, 4, 0), 12, 4, (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 287, 4, 0), 13, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 281, 4, 0), 27, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 277, 4, 0), 48, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 267, 4, 0), 49, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 91, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3815,8 +3871,20 @@ static CUresult backward_1_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 397, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 259, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 5, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 397, e, 0), h * w, 8 * w, 64, 1}, .dx.output = {at(c, 259, e, 0), h * w, 8 * w, 64, 1}, .dx.weight = at(c, 5, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_16(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.0.0.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_1_57(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 270, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 264, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 24, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3827,7 +3895,7 @@ static CUresult backward_2_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 340, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 334, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 340, 4, 0), 0, 3, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 88)), 765, 1, 85, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 334, 4, 0), 6, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 99)), 2304, 1, 256, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 42, 1, 1, 256, &a);
   }
   return r;
@@ -3839,11 +3907,11 @@ static CUresult backward_2_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 366, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .dy = {at(c, 366, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 346, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542)), 2720, 85, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 343, 4, 0), 11, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 337, 4, 0), 40, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 318, 4, 0), 125, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 315, 4, 0), 146, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 346, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 1542)), 2720, 85, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 343, 4, 0), 11, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 580)), 7225, 85, 85, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 337, 4, 0), 40, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 192)), 21760, 256, 85, 1, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 318, 4, 0), 125, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 315, 4, 0), 146, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 9510)), 441, 21, 21, 1, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 160, 1, 1, 256, &a);
   }
   return r;
@@ -3855,12 +3923,24 @@ static CUresult backward_2_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 370, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 370, e, 0), 3 * h * w / 8, 3 * w, 24, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 332, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 329, 4, 0), 11, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 323, 4, 0), 25, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 309, 4, 0), 67, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 109, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 7, .entry = {{kept(c, lane), at(c, 347, 4, 0), 0, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 332, 4, 0), 1, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 333, 4, 0), 12, 4, (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 329, 4, 0), 13, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 323, 4, 0), 27, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 319, 4, 0), 48, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 309, 4, 0), 49, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 91, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.0.0.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_2_57(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 312, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 306, 4, 0), 6, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 24, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4123,11 +4203,11 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 0, 5, backward_0_5},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 6, backward_0_6},
-    {reprise_signal, 0, 12, NULL},
+    {reprise_signal, 0, 10, NULL},
     {reprise_launch, 0, 7, backward_0_7},
     {reprise_wait, 8, 1, NULL},
     {reprise_launch, 8, 8, backward_0_8},
-    {reprise_signal, 8, 10, NULL},
+    {reprise_signal, 8, 11, NULL},
     {reprise_launch, 0, 9, backward_0_9},
     {reprise_launch, 0, 10, backward_0_10},
     {reprise_launch, 0, 11, backward_0_11},
@@ -4139,59 +4219,51 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 0, 15, backward_0_15},
     {reprise_wait, 8, 2, NULL},
     {reprise_launch, 8, 16, backward_0_16},
-    {reprise_signal, 8, 16, NULL},
+    {reprise_signal, 8, 17, NULL},
     {reprise_launch, 0, 17, backward_0_17},
     {reprise_signal, 0, 15, NULL},
     {reprise_launch, 0, 18, backward_0_18},
     {reprise_launch, 0, 19, backward_0_19},
-    {reprise_signal, 0, 19, NULL},
+    {reprise_signal, 0, 18, NULL},
     {reprise_wait, 1, 0, NULL},
     {reprise_launch, 1, 20, backward_0_20},
     {reprise_launch, 1, 21, backward_0_21},
     {reprise_launch, 9, 22, backward_0_22},
-    {reprise_signal, 9, 18, NULL},
     {reprise_launch, 9, 23, backward_0_23},
     {reprise_launch, 1, 24, backward_0_24},
     {reprise_signal, 1, 3, NULL},
     {reprise_launch, 1, 25, backward_0_25},
-    {reprise_signal, 1, 22, NULL},
     {reprise_launch, 1, 26, backward_0_26},
     {reprise_wait, 9, 3, NULL},
     {reprise_launch, 9, 27, backward_0_27},
-    {reprise_signal, 9, 20, NULL},
     {reprise_launch, 1, 28, backward_0_28},
     {reprise_launch, 1, 29, backward_0_29},
     {reprise_launch, 1, 30, backward_0_30},
     {reprise_launch, 1, 31, backward_0_31},
-    {reprise_signal, 1, 24, NULL},
     {reprise_launch, 1, 32, backward_0_32},
     {reprise_signal, 1, 4, NULL},
     {reprise_launch, 1, 33, backward_0_33},
     {reprise_launch, 1, 34, backward_0_34},
     {reprise_wait, 9, 4, NULL},
     {reprise_launch, 9, 35, backward_0_35},
-    {reprise_signal, 9, 26, NULL},
     {reprise_launch, 1, 36, backward_0_36},
-    {reprise_signal, 1, 25, NULL},
     {reprise_launch, 1, 37, backward_0_37},
-    {reprise_signal, 1, 23, NULL},
+    {reprise_signal, 1, 20, NULL},
     {reprise_launch, 1, 38, backward_0_38},
-    {reprise_signal, 1, 29, NULL},
     {reprise_wait, 2, 0, NULL},
     {reprise_launch, 2, 39, backward_0_39},
-    {reprise_signal, 2, 30, NULL},
+    {reprise_signal, 2, 22, NULL},
     {reprise_launch, 2, 40, backward_0_40},
     {reprise_launch, 8, 41, backward_0_41},
-    {reprise_signal, 8, 28, NULL},
+    {reprise_signal, 8, 23, NULL},
     {reprise_launch, 9, 42, backward_0_42},
-    {reprise_signal, 9, 31, NULL},
+    {reprise_signal, 9, 24, NULL},
     {reprise_launch, 2, 43, backward_0_43},
     {reprise_signal, 2, 5, NULL},
     {reprise_launch, 2, 44, backward_0_44},
     {reprise_launch, 2, 45, backward_0_45},
     {reprise_wait, 8, 5, NULL},
     {reprise_launch, 8, 46, backward_0_46},
-    {reprise_signal, 8, 33, NULL},
     {reprise_launch, 2, 47, backward_0_47},
     {reprise_launch, 2, 48, backward_0_48},
     {reprise_launch, 2, 49, backward_0_49},
@@ -4204,7 +4276,6 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 9, 54, backward_0_54},
     {reprise_launch, 2, 55, backward_0_55},
     {reprise_launch, 2, 56, backward_0_56},
-    {reprise_signal, 2, 34, NULL},
     {reprise_launch, 2, 57, backward_0_57},
     {reprise_launch, 3, 58, backward_0_58},
     {reprise_signal, 3, 7, NULL},
@@ -4219,19 +4290,19 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 3, 65, backward_0_65},
     {reprise_wait, 9, 8, NULL},
     {reprise_launch, 9, 66, backward_0_66},
-    {reprise_wait, 3, 9, NULL},
     {reprise_launch, 3, 67, backward_0_67},
+    {reprise_wait, 3, 9, NULL},
     {reprise_launch, 3, 68, backward_0_68},
     {reprise_launch, 3, 69, backward_0_69},
     {reprise_launch, 3, 70, backward_0_70},
     {reprise_launch, 3, 71, backward_0_71},
-    {reprise_signal, 3, 11, NULL},
+    {reprise_signal, 3, 12, NULL},
     {reprise_wait, 3, 10, NULL},
+    {reprise_wait, 3, 11, NULL},
     {reprise_launch, 3, 72, backward_0_72},
     {reprise_launch, 3, 73, backward_0_73},
-    {reprise_wait, 8, 11, NULL},
+    {reprise_wait, 8, 12, NULL},
     {reprise_launch, 8, 74, backward_0_74},
-    {reprise_wait, 3, 12, NULL},
     {reprise_launch, 3, 75, backward_0_75},
     {reprise_signal, 3, 13, NULL},
     {reprise_wait, 0, 13, NULL},
@@ -4243,65 +4314,58 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 4, 79, backward_0_79},
     {reprise_launch, 9, 80, backward_0_80},
     {reprise_launch, 8, 81, backward_0_81},
-    {reprise_wait, 4, 15, NULL},
     {reprise_launch, 4, 82, backward_0_82},
-    {reprise_signal, 4, 17, NULL},
-    {reprise_wait, 4, 16, NULL},
+    {reprise_signal, 4, 16, NULL},
+    {reprise_wait, 4, 15, NULL},
     {reprise_launch, 4, 83, backward_0_83},
     {reprise_launch, 4, 84, backward_0_84},
-    {reprise_wait, 9, 17, NULL},
+    {reprise_wait, 9, 16, NULL},
     {reprise_launch, 9, 85, backward_0_85},
-    {reprise_wait, 4, 18, NULL},
     {reprise_launch, 4, 86, backward_0_86},
     {reprise_launch, 4, 87, backward_0_87},
     {reprise_launch, 4, 88, backward_0_88},
     {reprise_launch, 4, 89, backward_0_89},
-    {reprise_wait, 4, 19, NULL},
     {reprise_launch, 4, 90, backward_0_90},
-    {reprise_signal, 4, 21, NULL},
-    {reprise_wait, 4, 20, NULL},
+    {reprise_signal, 4, 19, NULL},
+    {reprise_wait, 4, 17, NULL},
+    {reprise_wait, 4, 18, NULL},
     {reprise_launch, 4, 91, backward_0_91},
     {reprise_launch, 4, 92, backward_0_92},
-    {reprise_wait, 9, 21, NULL},
+    {reprise_wait, 9, 19, NULL},
     {reprise_launch, 9, 93, backward_0_93},
-    {reprise_wait, 4, 22, NULL},
     {reprise_launch, 4, 94, backward_0_94},
-    {reprise_wait, 4, 23, NULL},
+    {reprise_wait, 4, 20, NULL},
     {reprise_launch, 4, 95, backward_0_95},
     {reprise_launch, 4, 96, backward_0_96},
-    {reprise_wait, 5, 24, NULL},
     {reprise_wait, 5, 7, NULL},
     {reprise_launch, 5, 97, backward_0_97},
     {reprise_launch, 5, 98, backward_0_98},
     {reprise_launch, 8, 99, backward_0_99},
     {reprise_launch, 8, 100, backward_0_100},
-    {reprise_wait, 5, 25, NULL},
     {reprise_launch, 5, 101, backward_0_101},
-    {reprise_signal, 5, 27, NULL},
-    {reprise_wait, 5, 26, NULL},
+    {reprise_signal, 5, 21, NULL},
     {reprise_launch, 5, 102, backward_0_102},
     {reprise_launch, 5, 103, backward_0_103},
-    {reprise_wait, 8, 27, NULL},
+    {reprise_wait, 8, 21, NULL},
     {reprise_launch, 8, 104, backward_0_104},
-    {reprise_wait, 5, 28, NULL},
     {reprise_launch, 5, 105, backward_0_105},
     {reprise_launch, 5, 106, backward_0_106},
     {reprise_launch, 5, 107, backward_0_107},
     {reprise_launch, 5, 108, backward_0_108},
-    {reprise_wait, 5, 29, NULL},
     {reprise_launch, 5, 109, backward_0_109},
-    {reprise_signal, 5, 32, NULL},
-    {reprise_wait, 5, 30, NULL},
-    {reprise_wait, 5, 31, NULL},
+    {reprise_signal, 5, 25, NULL},
+    {reprise_wait, 5, 22, NULL},
+    {reprise_wait, 5, 23, NULL},
+    {reprise_wait, 5, 24, NULL},
     {reprise_launch, 5, 110, backward_0_110},
     {reprise_launch, 5, 111, backward_0_111},
-    {reprise_wait, 9, 32, NULL},
-    {reprise_launch, 9, 112, backward_0_112},
-    {reprise_wait, 5, 33, NULL},
+    {reprise_wait, 8, 25, NULL},
+    {reprise_launch, 8, 112, backward_0_112},
     {reprise_launch, 5, 113, backward_0_113},
-    {reprise_wait, 5, 34, NULL},
-    {reprise_launch, 5, 114, backward_0_114},
-    {reprise_launch, 5, 115, backward_0_115},
+    {reprise_signal, 5, 26, NULL},
+    {reprise_wait, 2, 26, NULL},
+    {reprise_launch, 2, 114, backward_0_114},
+    {reprise_launch, 2, 115, backward_0_115},
     {reprise_join, 10, 0, NULL},
 };
 
@@ -4315,7 +4379,7 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_wait, 8, 0, NULL},
     {reprise_launch, 8, 3, backward_1_3},
     {reprise_wait, 9, 0, NULL},
-    {reprise_launch, 9, 4, backward_0_62},
+    {reprise_launch, 9, 4, backward_1_4},
     {reprise_launch, 0, 5, backward_0_63},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 6, backward_0_64},
@@ -4339,7 +4403,7 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 1, 20, backward_0_78},
     {reprise_launch, 1, 21, backward_0_79},
     {reprise_launch, 9, 22, backward_1_22},
-    {reprise_launch, 9, 23, backward_0_81},
+    {reprise_launch, 9, 23, backward_1_23},
     {reprise_launch, 1, 24, backward_0_82},
     {reprise_signal, 1, 3, NULL},
     {reprise_launch, 1, 25, backward_0_83},
@@ -4363,7 +4427,7 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 2, 39, backward_0_97},
     {reprise_launch, 2, 40, backward_0_98},
     {reprise_launch, 8, 41, backward_1_41},
-    {reprise_launch, 9, 42, backward_0_100},
+    {reprise_launch, 9, 42, backward_1_42},
     {reprise_launch, 2, 43, backward_0_101},
     {reprise_signal, 2, 5, NULL},
     {reprise_launch, 2, 44, backward_0_102},
@@ -4373,7 +4437,7 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 2, 47, backward_0_105},
     {reprise_launch, 2, 48, backward_0_106},
     {reprise_launch, 2, 49, backward_0_107},
-    {reprise_launch, 2, 50, backward_0_108},
+    {reprise_launch, 2, 50, backward_1_50},
     {reprise_launch, 2, 51, backward_0_109},
     {reprise_signal, 2, 6, NULL},
     {reprise_launch, 2, 52, backward_0_110},
@@ -4382,7 +4446,7 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 9, 54, backward_1_54},
     {reprise_launch, 2, 55, backward_0_113},
     {reprise_launch, 2, 56, backward_1_56},
-    {reprise_launch, 2, 57, backward_0_115},
+    {reprise_launch, 2, 57, backward_1_57},
     {reprise_join, 10, 0, NULL},
 };
 
@@ -4463,16 +4527,16 @@ static const struct reprise_step steps_backward_2[] = {
     {reprise_launch, 9, 54, backward_2_54},
     {reprise_launch, 2, 55, backward_0_55},
     {reprise_launch, 2, 56, backward_0_56},
-    {reprise_launch, 2, 57, backward_0_57},
+    {reprise_launch, 2, 57, backward_2_57},
     {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 91, 81},
     {steps_forward_evaluation, 139, 81},
-    {steps_backward_0, 193, 118},
-    {steps_backward_1, 77, 60},
-    {steps_backward_2, 77, 60},
+    {steps_backward_0, 177, 112},
+    {steps_backward_1, 77, 57},
+    {steps_backward_2, 77, 57},
 };
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
@@ -4512,11 +4576,11 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_3840f958_coefficients_stage = {
     .format = reprise_context_format,
-    .plan = "b75cc1d48c8e03fdb4b39b3582b0d563574194c19a1f70e9eac14bc76789fdc8",
+    .plan = "a09a971fd49aa835de3358c1b9d90f3aa63ed9a9a66acaeb7042c29e7324a9ae",
     .storages = 398,
     .kernels = kernel_end,
     .lanes = 10,
-    .events = 35,
+    .events = 28,
     .programs = 5,
     .packed = 90112,
     .kernel_name = kernel_names,

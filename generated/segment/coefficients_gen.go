@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // CoefficientsDigest is the SHA-256 of the plan of stage coefficients.
-const CoefficientsDigest = "b75cc1d48c8e03fdb4b39b3582b0d563574194c19a1f70e9eac14bc76789fdc8"
+const CoefficientsDigest = "a09a971fd49aa835de3358c1b9d90f3aa63ed9a9a66acaeb7042c29e7324a9ae"
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "8a9266f883c503d8d27015256d118914d1c874bfb3e43f3633cbd26785f4b0d7"
+const CoefficientsKernels = "31679cdf6caab95c1a4b352bfb1e838e6fa1627897926fd81028dc81763a3336"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

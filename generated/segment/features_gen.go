@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "ce04bdd234fbfc825629d245958f4e81ce7c8bae2def60eb561d786921d87d82"
+const FeaturesDigest = "e7800f03bfddfbb18354dbdcd4fefe0f91bba17c592deab268fd0938bbb8e71f"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "75178fa266be919b80c08c63498f626e3c9b3d9862130727a1cc605d4e062011"
+const FeaturesKernels = "0cff617ea194e3a510b13efdffb358eb4c1b31310ea383dcfbdce79f11e699db"
 
 //go:embed features_plan.json
 var planFeatures []byte

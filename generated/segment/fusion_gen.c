@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -162,11 +171,10 @@ enum {
   k_convolution_pointwise_e_shape_256_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_no_sums = 7,
   k_upsample_64_8_e_e = 8,
   k_upsample_gradient_64_8_n_e_e = 9,
-  k_channel_sum_finish_n = 10,
-  k_channel_sum_partial_1_64_8_8_e = 11,
-  k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64 = 12,
-  k_weight_gradient_flat_e_shape_256_64_1_1_1_64_64 = 13,
-  k_weight_gradient_reduce = 14,
+  k_channel_sum_partial_1_64_8_8_e = 10,
+  k_weight_gradient_flat_e_shape_128_64_1_1_1_64_128_256_64_3_79872_y = 11,
+  k_weight_gradient_flat_e_shape_256_64_1_1_1_64_128_256_64_3_79872_y = 12,
+  k_weight_gradient_reduce = 13,
   kernel_end
 };
 
@@ -181,10 +189,9 @@ static const char *const kernel_names[] = {
     "reprise_segment_7134e838_fusion_convolution_pointwise_e_shape_256_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_no_sums",
     "reprise_segment_7134e838_fusion_upsample_64_8_e_e",
     "reprise_segment_7134e838_fusion_upsample_gradient_64_8_n_e_e",
-    "reprise_segment_7134e838_fusion_channel_sum_finish_n",
     "reprise_segment_7134e838_fusion_channel_sum_partial_1_64_8_8_e",
-    "reprise_segment_7134e838_fusion_weight_gradient_flat_e_shape_128_64_1_1_1_64_64",
-    "reprise_segment_7134e838_fusion_weight_gradient_flat_e_shape_256_64_1_1_1_64_64",
+    "reprise_segment_7134e838_fusion_weight_gradient_flat_e_shape_128_64_1_1_1_64_128_256_64_3_79872_y",
+    "reprise_segment_7134e838_fusion_weight_gradient_flat_e_shape_256_64_1_1_1_64_128_256_64_3_79872_y",
     "reprise_segment_7134e838_fusion_weight_gradient_reduce",
     NULL,
 };
@@ -201,9 +208,8 @@ static const int32_t kernel_shared[] = {
     0,
     0,
     0,
-    0,
-    0,
-    0,
+    79872,
+    79872,
     0,
     0,
 };
@@ -245,8 +251,6 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 8:
     break;
   case 9:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 256);
     break;
   default:
     break;
@@ -256,12 +260,22 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 256) * 65536);
 }
 
 static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512) * 32768);
+  return aligned(smaller(ceiling(n * h * w / 1024, 64), 396) * 256);
+}
+
+static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 512) * 32768);
+}
+
+static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_2(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 64), 396) * 256);
 }
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -284,9 +298,10 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 7:
     break;
   case 8:
-    bytes = larger(bytes, kept_2(n, h, w));
+    bytes = larger(bytes, kept_3(n, h, w));
     break;
   case 9:
+    bytes = larger(bytes, kept_4(n, h, w));
     break;
   default:
     break;
@@ -473,8 +488,8 @@ static CUresult backward_0_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 23, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 23, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_64_1_1_1_64_128_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 256), 2, 1, 256, &a);
   }
   return r;
 }
@@ -485,12 +500,8 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 23, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .dshift = at(c, 20, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 23, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396))};
     r = launch(c, k_channel_sum_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 23, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .dshift = at(c, 20, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
@@ -549,12 +560,12 @@ static CUresult backward_0_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 25, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 8 * w, 128, 1}, .dy = {at(c, 25, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_128_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 512), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 19, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 256, 64, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 17, 4, 0), 64, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 512)), 8192, 128, 64, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 128, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 19, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 256)), 16384, 256, 64, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 17, 4, 0), 64, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 512)), 8192, 128, 64, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 96, 1, 1, 256, &a);
   }
   return r;
 }
@@ -565,12 +576,12 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 25, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .dshift = at(c, 18, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 25, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396))};
     r = launch(c, k_channel_sum_partial_1_64_8_8_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 25, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .dshift = at(c, 18, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 8, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 20, 4, 0), 0, 3, (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396)), 64, 1, 64, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 18, 4, 0), 1, 5, (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396)), 64, 1, 64, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -624,7 +635,7 @@ static const struct reprise_step steps_backward_0[] = {
 static const struct reprise_program programs[] = {
     {steps_forward_training, 11, 7},
     {steps_forward_training, 11, 7},
-    {steps_backward_0, 22, 15},
+    {steps_backward_0, 22, 14},
 };
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
@@ -642,7 +653,7 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_7134e838_fusion_stage = {
     .format = reprise_context_format,
-    .plan = "88900e7e279e4a050b2a72df5c1f450cef31c9aef3fc8da5ee41649ebe84e251",
+    .plan = "a6a1320808af248b27878d0413367a2373b47665aebaea6494819ce4860d01be",
     .storages = 26,
     .kernels = kernel_end,
     .lanes = 10,

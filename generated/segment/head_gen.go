@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // HeadDigest is the SHA-256 of the plan of stage head.
-const HeadDigest = "b333ac54dea681bb57b9dddca353a4a95e0f1f3c931b515a99ee2322cc24f20c"
+const HeadDigest = "25329f57ceba0b3e0bdb80425d8435748e929e27a755afbe2ee162387d4ecf8d"
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "0021871442f1a7c787565ff2d66d2b17d526a67383ed8460ffbf04445817a278"
+const HeadKernels = "74451d3063894a6591f5354e25cf90cfc7a1fc0e8f40b67a68e1b2685fca58d1"
 
 //go:embed head_plan.json
 var planHead []byte

@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -160,19 +169,18 @@ enum {
   k_convolution_pointwise_e_shape_64_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 5,
   k_upsample_64_8_e_e = 6,
   k_upsample_gradient_64_8_n_e_e = 7,
-  k_channel_sum_finish_n = 8,
-  k_channel_sum_partial_1_32_8_4_e = 9,
-  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 10,
-  k_normalize_reduce_finish = 11,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 12,
-  k_running_statistics_0x3727c5acu = 13,
-  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_no_sums = 14,
-  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_statistics_sums = 15,
-  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_gradient_sums_silu_0x00000000u_e = 16,
-  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_no_sums = 17,
-  k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64 = 18,
-  k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32 = 19,
-  k_weight_gradient_reduce = 20,
+  k_channel_sum_partial_1_32_8_4_e = 8,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 9,
+  k_normalize_reduce_finish = 10,
+  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 11,
+  k_running_statistics_0x3727c5acu = 12,
+  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_no_sums = 13,
+  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_statistics_sums = 14,
+  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_gradient_sums_silu_0x00000000u_e = 15,
+  k_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_no_sums = 16,
+  k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64_128_64_3_43008_y = 17,
+  k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32_256_8_3_98496 = 18,
+  k_weight_gradient_reduce = 19,
   kernel_end
 };
 
@@ -185,7 +193,6 @@ static const char *const kernel_names[] = {
     "reprise_segment_94e27915_prototypes_convolution_pointwise_e_shape_64_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_segment_94e27915_prototypes_upsample_64_8_e_e",
     "reprise_segment_94e27915_prototypes_upsample_gradient_64_8_n_e_e",
-    "reprise_segment_94e27915_prototypes_channel_sum_finish_n",
     "reprise_segment_94e27915_prototypes_channel_sum_partial_1_32_8_4_e",
     "reprise_segment_94e27915_prototypes_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
     "reprise_segment_94e27915_prototypes_normalize_reduce_finish",
@@ -195,8 +202,8 @@ static const char *const kernel_names[] = {
     "reprise_segment_94e27915_prototypes_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_n_n_n_e_statistics_sums",
     "reprise_segment_94e27915_prototypes_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_segment_94e27915_prototypes_convolution_taps_e_shape_64_64_3_1_1_128_64_2_3_82944_y_n_n_e_no_sums",
-    "reprise_segment_94e27915_prototypes_weight_gradient_flat_e_shape_64_32_1_1_1_32_64",
-    "reprise_segment_94e27915_prototypes_weight_gradient_halo_e_shape_64_64_3_1_1_64_32",
+    "reprise_segment_94e27915_prototypes_weight_gradient_flat_e_shape_64_32_1_1_1_32_64_128_64_3_43008_y",
+    "reprise_segment_94e27915_prototypes_weight_gradient_halo_e_shape_64_64_3_1_1_64_32_256_8_3_98496",
     "reprise_segment_94e27915_prototypes_weight_gradient_reduce",
     NULL,
 };
@@ -215,13 +222,12 @@ static const int32_t kernel_shared[] = {
     0,
     0,
     0,
-    0,
     82944,
     82944,
     82944,
     82944,
-    0,
-    0,
+    43008,
+    98496,
     0,
     0,
 };
@@ -268,7 +274,6 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 8:
     break;
   case 9:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 396) * 128);
     break;
   default:
     break;
@@ -283,12 +288,17 @@ static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 132), 113) * 147456);
+  return aligned(smaller(ceiling(n * h * w / 16, 128), 396) * 128);
 }
 
 static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113) * 147456);
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 512), 66), 113) * 147456);
+}
+
+static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 512), 66), 113) * 147456);
 }
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -311,10 +321,11 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 7:
     break;
   case 8:
-    bytes = larger(bytes, kept_2(n, h, w));
     bytes = larger(bytes, kept_3(n, h, w));
+    bytes = larger(bytes, kept_4(n, h, w));
     break;
   case 9:
+    bytes = larger(bytes, kept_2(n, h, w));
     break;
   default:
     break;
@@ -673,7 +684,7 @@ static CUresult backward_0_2(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_weight_gradient_arguments a = {.x = {at(c, 44, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 46, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048), 1, 1, 128, &a);
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
@@ -684,12 +695,12 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396))};
     r = launch(c, k_channel_sum_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 16, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 60, 4, 0), 0, 5, (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396)), 32, 1, 32, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -724,11 +735,11 @@ static CUresult backward_0_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 40, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 62, e, 0), 4 * h * w, 16 * w, 64, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 132), 113), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 40, e, 0), 4 * h * w, 16 * w, 64, 1}, .dy = {at(c, 62, e, 0), 4 * h * w, 16 * w, 64, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 66), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32_256_8_3_98496, lane, smaller(smaller(ceiling(n * h * w / 16, 512), 66), 113), 2, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 59, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 56, 4, 0), 64, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 59, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 56, 4, 0), 64, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 66), 113)), 36864, 64, 64, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 1216, 1, 1, 256, &a);
   }
   return r;
@@ -804,12 +815,12 @@ static CUresult backward_0_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 35, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 65, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 35, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 65, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 66), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32_256_8_3_98496, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 66), 113), 2, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 53, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 1152, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 53, 4, 0), 0, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 66), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 576, 1, 1, 256, &a);
   }
   return r;
 }
@@ -856,12 +867,12 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 31, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 67, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 31, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 67, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 66), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32_256_8_3_98496, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 66), 113), 2, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 50, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 1152, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 50, 4, 0), 0, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 66), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 576, 1, 1, 256, &a);
   }
   return r;
 }
@@ -896,12 +907,12 @@ static CUresult backward_0_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 69, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 69, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 66), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_1_1_64_32_256_8_3_98496, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 66), 113), 2, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 47, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 1152, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 47, 4, 0), 0, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 66), 113)), 36864, 64, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 576, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1015,7 +1026,7 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_94e27915_prototypes_stage = {
     .format = reprise_context_format,
-    .plan = "d2cf547004710f2565556315ab3a77e3041a33d1067930f9f8f3665cf039f481",
+    .plan = "18f20ceb627d916cbec1740125a953d37a2124342f2251029c1cc7d70ca17cf5",
     .storages = 70,
     .kernels = kernel_end,
     .lanes = 10,

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // PrototypesDigest is the SHA-256 of the plan of stage prototypes.
-const PrototypesDigest = "d2cf547004710f2565556315ab3a77e3041a33d1067930f9f8f3665cf039f481"
+const PrototypesDigest = "18f20ceb627d916cbec1740125a953d37a2124342f2251029c1cc7d70ca17cf5"
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "8c5b1617bb56757cbe7520ca55b453e734b6ff78f22fe58ed426d535f311c638"
+const PrototypesKernels = "f0fbf9613ed065fd17a9c1e32ce0dc767f7053e4a5639edb18d7b8b728086c7a"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -156,10 +165,9 @@ enum {
   k_pack_weights_e = 1,
   k_convolution_pointwise_e_shape_64_80_1_1_1_128_64_2_4_71168_y_y_y_n_n_e_no_sums = 2,
   k_convolution_pointwise_e_shape_64_80_1_1_1_64_128_2_4_55296_n_y_y_y_n_e_no_sums = 3,
-  k_channel_sum_finish_n = 4,
-  k_channel_sum_partial_1_80_8_16_e = 5,
-  k_weight_gradient_flat_e_shape_64_80_1_1_1_64_64 = 6,
-  k_weight_gradient_reduce = 7,
+  k_channel_sum_partial_1_80_8_16_e = 4,
+  k_weight_gradient_flat_e_shape_64_80_1_1_1_96_64_256_64_4_90112_y = 5,
+  k_weight_gradient_reduce = 6,
   kernel_end
 };
 
@@ -168,9 +176,8 @@ static const char *const kernel_names[] = {
     "reprise_segment_72a42318_semantic_pack_weights_e",
     "reprise_segment_72a42318_semantic_convolution_pointwise_e_shape_64_80_1_1_1_128_64_2_4_71168_y_y_y_n_n_e_no_sums",
     "reprise_segment_72a42318_semantic_convolution_pointwise_e_shape_64_80_1_1_1_64_128_2_4_55296_n_y_y_y_n_e_no_sums",
-    "reprise_segment_72a42318_semantic_channel_sum_finish_n",
     "reprise_segment_72a42318_semantic_channel_sum_partial_1_80_8_16_e",
-    "reprise_segment_72a42318_semantic_weight_gradient_flat_e_shape_64_80_1_1_1_64_64",
+    "reprise_segment_72a42318_semantic_weight_gradient_flat_e_shape_64_80_1_1_1_96_64_256_64_4_90112_y",
     "reprise_segment_72a42318_semantic_weight_gradient_reduce",
     NULL,
 };
@@ -181,8 +188,7 @@ static const int32_t kernel_shared[] = {
     71168,
     55296,
     0,
-    0,
-    0,
+    90112,
     0,
     0,
 };
@@ -224,7 +230,6 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 8:
     break;
   case 9:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 32), 396) * 320);
     break;
   default:
     break;
@@ -234,7 +239,12 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819) * 20480);
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 819) * 20480);
+}
+
+static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(ceiling(n * h * w / 64, 32), 396) * 320);
 }
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -260,6 +270,7 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, kept_1(n, h, w));
     break;
   case 9:
+    bytes = larger(bytes, kept_2(n, h, w));
     break;
   default:
     break;
@@ -349,12 +360,12 @@ static CUresult backward_0_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 5, e, 0), 5 * h * w / 4, 10 * w, 80, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_80_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w, 8 * w, 64, 1}, .dy = {at(c, 5, e, 0), 5 * h * w / 4, 10 * w, 80, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 819)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_80_1_1_1_96_64_256_64_4_90112_y, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 819), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 6, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 819)), 5120, 64, 80, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 160, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 6, 4, 0), 0, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 819)), 5120, 64, 80, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 80, 1, 1, 256, &a);
   }
   return r;
 }
@@ -365,12 +376,12 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 80, 1}}, .extent = {1, 1, n * h * w / 64, 80}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 32), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 80, 1}}, .extent = {1, 1, n * h * w / 64, 80}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 32), 396))};
     r = launch(c, k_channel_sum_partial_1_80_8_16_e, lane, smaller(ceiling(n * h * w / 64, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 80, 1}}, .extent = {1, 1, n * h * w / 64, 80}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 32), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 10, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 7, 4, 0), 0, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 32), 396)), 80, 1, 80, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 3, 1, 1, 256, &a);
   }
   return r;
 }
@@ -413,7 +424,7 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_72a42318_semantic_stage = {
     .format = reprise_context_format,
-    .plan = "117e265c8f108794834f19ba314ec70274f0fe5f7f4f0a79cc1d4195abe2edee",
+    .plan = "69c2858bc1446d3fddde97335f2f854126dfc6fa8e369085c83628a51d77c883",
     .storages = 8,
     .kernels = kernel_end,
     .lanes = 10,

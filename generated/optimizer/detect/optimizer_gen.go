@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // OptimizerDigest is the SHA-256 of the plan of stage optimizer.
-const OptimizerDigest = "fdf7c443deae374571ba1884bb481290b126550663880d724f1b2d3ab126c1de"
+const OptimizerDigest = "9808d3d503913c427e8dde3565528686c5d7918837094134599a498f53b9ebbb"
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "49b7de6f16223e235f6fefe144dedf71416514c6c045d91700dc40f8c118074b"
+const OptimizerKernels = "68c1f26ba7a63b068e6418c9b82b7fc4029a121c44da8c0e8ac352acb220f6a1"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

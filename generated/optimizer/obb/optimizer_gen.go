@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // OptimizerDigest is the SHA-256 of the plan of stage optimizer.
-const OptimizerDigest = "89ff689aa81fac2d58b0f5f9619585914c90e8d35ab0ee04138463724d8b7528"
+const OptimizerDigest = "3a0a9311252fee79f0f17c1321fc25e5a9d728d06bcc451a7c7f808a6c8f6c0b"
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "49a417a33d016940871c00ac0058a4076c0bc449039fe376eb713cdc865ef215"
+const OptimizerKernels = "b0ea13c52aa3d275f1ffdf8d259e56e8453ddcd78a23f7462d92d149bd206665"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // OptimizerDigest is the SHA-256 of the plan of stage optimizer.
-const OptimizerDigest = "e13db9cd8606d58b91a8c9b0248b579970f95e9e43cea290e1e031e76218db86"
+const OptimizerDigest = "9598c0f06adc358d5cd95509e8ad8345d8624be44b5e0abf3d4959e9be2a5974"
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "60cd3c21cfced2eddf34f86d69d16cc18feb624c5ebba75f23939e8c324e77b9"
+const OptimizerKernels = "234059af6f714c5d902e139bae2c2fa291a3495503243d00e652eb561ee2fa17"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // OptimizerDigest is the SHA-256 of the plan of stage optimizer.
-const OptimizerDigest = "931966712bd8a842d64aeee2dabe3ca8ef1adaba04c378dc0b103e37dd2d11c5"
+const OptimizerDigest = "e25ce64fd0bd051cd9390357b59c00d7a55d2496d65c7e6b85ca497f80e1c474"
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "9f9e2f57d685bd107168a6991fc11a4f8b24ea9200f754af60883b6b34130f53"
+const OptimizerKernels = "9c93deea51da4ce7ead8ca233a1b878112ad191e042106f281aae12237b78e19"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

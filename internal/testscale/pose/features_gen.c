@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -152,189 +161,187 @@ struct reprise_images_arguments {
 typedef struct reprise_context context;
 
 enum {
-  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums_y = 0,
-  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums_y = 1,
-  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y = 2,
-  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y = 3,
-  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_y = 4,
-  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums_y = 5,
-  k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums = 6,
-  k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums = 7,
-  k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums = 8,
-  k_elementwise_copy_operation_n_1_8_e_e_s = 9,
-  k_elementwise_copy_operation_y_1_1_e_e_e = 10,
-  k_elementwise_copy_operation_y_1_8_e_e_s = 11,
-  k_write_images_e = 12,
-  k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 13,
-  k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e = 14,
-  k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e = 15,
-  k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e = 16,
-  k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e = 17,
-  k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e = 18,
-  k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_no_sums = 19,
-  k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_statistics_sums = 20,
-  k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e = 21,
-  k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e = 22,
-  k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e = 23,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e = 24,
-  k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e = 25,
-  k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e = 26,
-  k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e = 27,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e = 28,
-  k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e = 29,
-  k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e = 30,
-  k_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e = 31,
-  k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e = 32,
-  k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e = 33,
-  k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e = 34,
-  k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e = 35,
-  k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e = 36,
-  k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e = 37,
-  k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e = 38,
-  k_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e = 39,
-  k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e = 40,
-  k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e = 41,
-  k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e = 42,
-  k_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e = 43,
-  k_normalize_silu_0x00000000u_n_1_8_8_4_e_e_e = 44,
-  k_normalize_silu_0x00000000u_y_1_128_8_1_e_e_e = 45,
-  k_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e = 46,
-  k_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e = 47,
-  k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e = 48,
-  k_normalize_silu_0x00000000u_y_1_8_8_2_e_e_e = 49,
-  k_pack_weights_e = 50,
-  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums = 51,
-  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums = 52,
-  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 53,
-  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums = 54,
-  k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_no_sums = 55,
-  k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_statistics_sums = 56,
-  k_convolution_pointwise_e_shape_128_32_1_1_1_64_128_2_4_29184_y_y_y_n_n_e_no_sums = 57,
-  k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums = 58,
-  k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums = 59,
-  k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 60,
-  k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e = 61,
-  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 62,
-  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums = 63,
-  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums = 64,
-  k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums = 65,
-  k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums = 66,
-  k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums = 67,
-  k_convolution_pointwise_e_shape_192_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums = 68,
-  k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_no_sums = 69,
-  k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_statistics_sums = 70,
-  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 71,
-  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 72,
-  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_no_sums = 73,
-  k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums = 74,
-  k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums = 75,
-  k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums = 76,
-  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums = 77,
-  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums = 78,
-  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 79,
-  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 80,
-  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 81,
-  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 82,
-  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums = 83,
-  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 84,
-  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums = 85,
-  k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_no_sums = 86,
-  k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_statistics_sums = 87,
-  k_convolution_pointwise_e_shape_48_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_no_sums = 88,
-  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums = 89,
-  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums = 90,
-  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums = 91,
-  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e = 92,
-  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e = 93,
-  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_no_sums = 94,
-  k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums = 95,
-  k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums = 96,
-  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums = 97,
-  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums = 98,
-  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 99,
-  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums = 100,
-  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 101,
-  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e = 102,
-  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums = 103,
-  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums = 104,
-  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums = 105,
-  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 106,
-  k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums = 107,
-  k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums = 108,
-  k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums = 109,
-  k_max_pool_64_8_5_1_2_y_e_e = 110,
-  k_max_pool_gradient_64_8_5_1_2_y_e_e = 111,
-  k_upsample_128_8_e_e = 112,
-  k_upsample_64_8_e_e = 113,
-  k_upsample_gradient_128_8_y_e_e = 114,
-  k_upsample_gradient_64_8_y_e_e = 115,
-  k_softmax_e_e = 116,
-  k_softmax_gradient_n_e_e_e = 117,
-  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 118,
-  k_normalize_reduce_finish = 119,
-  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 120,
-  k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e = 121,
-  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 122,
-  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 123,
-  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 124,
-  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 125,
-  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 126,
-  k_running_statistics_0x3727c5acu = 127,
-  k_convolution_strided_gradient_e_shape_32_32_3_2_1_128_32_9_35280_n_e_gradient_sums_silu_0x00000000u_e = 128,
-  k_convolution_strided_gradient_e_shape_32_32_3_2_1_64_32_9_29520_y_e_gradient_sums_silu_0x00000000u_e = 129,
-  k_convolution_strided_gradient_e_shape_64_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e = 130,
-  k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_32_9_57744_y_e_gradient_sums_silu_0x00000000u_e = 131,
-  k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e = 132,
-  k_convolution_strided_gradient_e_shape_8_16_3_2_1_128_16_9_14256_n_e_gradient_sums_silu_0x00000000u_e = 133,
-  k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_no_sums = 134,
-  k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_statistics_sums = 135,
-  k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_no_sums = 136,
-  k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_statistics_sums = 137,
-  k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums = 138,
-  k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums = 139,
-  k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_no_sums = 140,
-  k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_statistics_sums = 141,
-  k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums = 142,
-  k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums = 143,
-  k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64 = 144,
-  k_weight_gradient_flat_e_shape_128_32_1_1_1_32_64 = 145,
-  k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64 = 146,
-  k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16 = 147,
-  k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64 = 148,
-  k_weight_gradient_flat_e_shape_192_64_1_1_1_64_64 = 149,
-  k_weight_gradient_flat_e_shape_24_32_1_1_1_32_32 = 150,
-  k_weight_gradient_flat_e_shape_256_128_1_1_1_64_64 = 151,
-  k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32 = 152,
-  k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32 = 153,
-  k_weight_gradient_flat_e_shape_48_32_1_1_1_32_48 = 154,
-  k_weight_gradient_flat_e_shape_48_64_1_1_1_64_48 = 155,
-  k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64 = 156,
-  k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64 = 157,
-  k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64 = 158,
-  k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64 = 159,
-  k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16 = 160,
-  k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32 = 161,
-  k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32 = 162,
-  k_weight_gradient_halo_e_shape_64_128_3_2_1_64_32 = 163,
-  k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32 = 164,
-  k_weight_gradient_halo_e_shape_8_16_3_2_1_16_16 = 165,
-  k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16 = 166,
-  k_weight_gradient_narrow_e_shape_3_8_3_2_1_16_32 = 167,
-  k_weight_gradient_reduce = 168,
-  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums = 169,
-  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums = 170,
-  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e = 171,
-  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e = 172,
-  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums = 173,
-  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums = 174,
-  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums = 175,
-  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e = 176,
-  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e = 177,
-  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums = 178,
+  k_attention_e_32_64_y_4_32_32_3_86016_0x3e3504f3u = 0,
+  k_attention_gradients_e_32_64_y_2_32_16_4_57344_0x3e3504f3u_written_written_added = 1,
+  k_attention_row_sums_e_64_y = 2,
+  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums_y = 3,
+  k_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums_y = 4,
+  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y = 5,
+  k_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_statistics_sums_y = 6,
+  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_y = 7,
+  k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums_y = 8,
+  k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums = 9,
+  k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums = 10,
+  k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums = 11,
+  k_elementwise_copy_operation_n_1_8_e_e_s = 12,
+  k_elementwise_copy_operation_y_1_1_e_e_e = 13,
+  k_elementwise_copy_operation_y_1_8_e_e_s = 14,
+  k_write_images_e = 15,
+  k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_no_sums = 16,
+  k_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_statistics_sums = 17,
+  k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e = 18,
+  k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e = 19,
+  k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e = 20,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e = 21,
+  k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e = 22,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e = 23,
+  k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e = 24,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e = 25,
+  k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e = 26,
+  k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e = 27,
+  k_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e = 28,
+  k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e = 29,
+  k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e = 30,
+  k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e = 31,
+  k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e = 32,
+  k_normalize_silu_0x00000000u_n_1_16_8_4_e_e_e = 33,
+  k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e = 34,
+  k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e = 35,
+  k_normalize_silu_0x00000000u_n_1_32_8_4_e_e_e = 36,
+  k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e = 37,
+  k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e = 38,
+  k_normalize_silu_0x00000000u_n_1_64_8_4_e_e_e = 39,
+  k_normalize_silu_0x00000000u_n_1_8_8_2_e_e_e = 40,
+  k_normalize_silu_0x00000000u_n_1_8_8_4_e_e_e = 41,
+  k_normalize_silu_0x00000000u_y_1_128_8_1_e_e_e = 42,
+  k_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e = 43,
+  k_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e = 44,
+  k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e = 45,
+  k_normalize_silu_0x00000000u_y_1_8_8_2_e_e_e = 46,
+  k_pack_weights_e = 47,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums = 48,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums = 49,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 50,
+  k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums = 51,
+  k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_no_sums = 52,
+  k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_statistics_sums = 53,
+  k_convolution_pointwise_e_shape_128_32_1_1_1_64_128_2_4_29184_y_y_y_n_n_e_no_sums = 54,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums = 55,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums = 56,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 57,
+  k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e = 58,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 59,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_no_sums = 60,
+  k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_26112_n_y_y_n_n_e_statistics_sums = 61,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums = 62,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums = 63,
+  k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums = 64,
+  k_convolution_pointwise_e_shape_192_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums = 65,
+  k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_no_sums = 66,
+  k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_statistics_sums = 67,
+  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 68,
+  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 69,
+  k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_no_sums = 70,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_no_sums = 71,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_32_1_4_53760_n_y_y_n_n_e_statistics_sums = 72,
+  k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums = 73,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums = 74,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums = 75,
+  k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 76,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_no_sums = 77,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_n_y_y_n_n_e_statistics_sums = 78,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 79,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums = 80,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 81,
+  k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums = 82,
+  k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_no_sums = 83,
+  k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_statistics_sums = 84,
+  k_convolution_pointwise_e_shape_48_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_no_sums = 85,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_no_sums = 86,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_64512_n_y_y_n_n_e_statistics_sums = 87,
+  k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums = 88,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e = 89,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e = 90,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_no_sums = 91,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums = 92,
+  k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums = 93,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums = 94,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums = 95,
+  k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 96,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums = 97,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums = 98,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e = 99,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums = 100,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_no_sums = 101,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_n_y_y_n_n_e_statistics_sums = 102,
+  k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 103,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums = 104,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums = 105,
+  k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums = 106,
+  k_max_pool_64_8_5_1_2_y_e_e = 107,
+  k_max_pool_gradient_64_8_5_1_2_y_e_e = 108,
+  k_upsample_128_8_e_e = 109,
+  k_upsample_64_8_e_e = 110,
+  k_upsample_gradient_128_8_y_e_e = 111,
+  k_upsample_gradient_64_8_y_e_e = 112,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 113,
+  k_normalize_reduce_finish = 114,
+  k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e = 115,
+  k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e = 116,
+  k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e = 117,
+  k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e = 118,
+  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 119,
+  k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e = 120,
+  k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e = 121,
+  k_running_statistics_0x3727c5acu = 122,
+  k_convolution_strided_gradient_e_shape_32_32_3_2_1_128_32_9_35280_n_e_gradient_sums_silu_0x00000000u_e = 123,
+  k_convolution_strided_gradient_e_shape_32_32_3_2_1_64_32_9_29520_y_e_gradient_sums_silu_0x00000000u_e = 124,
+  k_convolution_strided_gradient_e_shape_64_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e = 125,
+  k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_32_9_57744_y_e_gradient_sums_silu_0x00000000u_e = 126,
+  k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e = 127,
+  k_convolution_strided_gradient_e_shape_8_16_3_2_1_128_16_9_14256_n_e_gradient_sums_silu_0x00000000u_e = 128,
+  k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_no_sums = 129,
+  k_convolution_taps_e_shape_32_32_3_2_1_128_32_2_4_51200_n_n_n_e_statistics_sums = 130,
+  k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_no_sums = 131,
+  k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_statistics_sums = 132,
+  k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_no_sums = 133,
+  k_convolution_taps_e_shape_64_128_3_2_1_64_32_1_4_55296_n_n_n_e_statistics_sums = 134,
+  k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_no_sums = 135,
+  k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_statistics_sums = 136,
+  k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums = 137,
+  k_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums = 138,
+  k_weight_gradient_flat_e_shape_128_128_1_1_1_128_128_256_32_4_69632_y = 139,
+  k_weight_gradient_flat_e_shape_128_32_1_1_1_32_128_256_64_4_90112_y = 140,
+  k_weight_gradient_flat_e_shape_128_64_1_1_1_64_128_256_64_3_79872_y = 141,
+  k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y = 142,
+  k_weight_gradient_flat_e_shape_192_128_1_1_1_128_96_256_32_4_61440_y = 143,
+  k_weight_gradient_flat_e_shape_192_64_1_1_1_64_96_256_64_4_90112_y = 144,
+  k_weight_gradient_flat_e_shape_24_32_1_1_1_32_32_128_64_4_40960_y = 145,
+  k_weight_gradient_flat_e_shape_256_128_1_1_1_128_128_256_32_4_69632_y = 146,
+  k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y = 147,
+  k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32_128_64_4_40960_y = 148,
+  k_weight_gradient_flat_e_shape_48_32_1_1_1_32_48_128_64_4_49152_y = 149,
+  k_weight_gradient_flat_e_shape_48_64_1_1_1_64_48_128_64_3_49152_y = 150,
+  k_weight_gradient_flat_e_shape_64_128_1_1_1_128_64_256_64_3_79872_y = 151,
+  k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64_128_64_3_43008_y = 152,
+  k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64_256_64_4_73728_y = 153,
+  k_weight_gradient_flat_e_shape_96_64_1_1_1_64_96_256_64_4_90112_y = 154,
+  k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16_128_8_3_44352 = 155,
+  k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560 = 156,
+  k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32_256_4_3_86640 = 157,
+  k_weight_gradient_halo_e_shape_64_128_3_2_1_64_32_256_4_3_98928 = 158,
+  k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32_256_4_3_98928 = 159,
+  k_weight_gradient_halo_e_shape_8_16_3_2_1_16_16_128_4_3_51984 = 160,
+  k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16_128_8_3_44352 = 161,
+  k_weight_gradient_narrow_e_shape_3_8_3_2_1_16_32 = 162,
+  k_weight_gradient_reduce = 163,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums = 164,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums = 165,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e = 166,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e = 167,
+  k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums = 168,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums = 169,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums = 170,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e = 171,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e = 172,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums = 173,
   kernel_end
 };
 
 static const char *const kernel_names[] = {
+    "reprise_pose_e4b0928a_features_attention_e_32_64_y_4_32_32_3_86016_0x3e3504f3u",
+    "reprise_pose_e4b0928a_features_attention_gradients_e_32_64_y_2_32_16_4_57344_0x3e3504f3u_written_written_added",
+    "reprise_pose_e4b0928a_features_attention_row_sums_e_64_y",
     "reprise_pose_e4b0928a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_no_sums_y",
     "reprise_pose_e4b0928a_features_convolution_e_shape_8_16_3_2_1_128_16_n_n_y_8_n_n_e_statistics_sums_y",
     "reprise_pose_e4b0928a_features_convolution_e_shape_8_8_3_1_1_128_16_n_n_y_8_n_n_e_no_sums_y",
@@ -348,12 +355,6 @@ static const char *const kernel_names[] = {
     "reprise_pose_e4b0928a_features_elementwise_copy_operation_y_1_1_e_e_e",
     "reprise_pose_e4b0928a_features_elementwise_copy_operation_y_1_8_e_e_s",
     "reprise_pose_e4b0928a_features_write_images_e",
-    "reprise_pose_e4b0928a_features_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e",
-    "reprise_pose_e4b0928a_features_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e",
     "reprise_pose_e4b0928a_features_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_no_sums",
     "reprise_pose_e4b0928a_features_convolution_narrow_e_shape_3_8_3_2_1_128_16_n_e_statistics_sums",
     "reprise_pose_e4b0928a_features_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e",
@@ -451,8 +452,6 @@ static const char *const kernel_names[] = {
     "reprise_pose_e4b0928a_features_upsample_64_8_e_e",
     "reprise_pose_e4b0928a_features_upsample_gradient_128_8_y_e_e",
     "reprise_pose_e4b0928a_features_upsample_gradient_64_8_y_e_e",
-    "reprise_pose_e4b0928a_features_softmax_e_e",
-    "reprise_pose_e4b0928a_features_softmax_gradient_n_e_e_e",
     "reprise_pose_e4b0928a_features_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
     "reprise_pose_e4b0928a_features_normalize_reduce_finish",
     "reprise_pose_e4b0928a_features_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e",
@@ -479,29 +478,29 @@ static const char *const kernel_names[] = {
     "reprise_pose_e4b0928a_features_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_statistics_sums",
     "reprise_pose_e4b0928a_features_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_no_sums",
     "reprise_pose_e4b0928a_features_convolution_taps_e_shape_64_64_3_2_1_64_64_2_4_73728_n_n_n_e_statistics_sums",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_128_128_1_1_1_64_64",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_128_32_1_1_1_32_64",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_128_64_1_1_1_64_64",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_16_16_1_1_1_16_16",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_192_128_1_1_1_64_64",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_192_64_1_1_1_64_64",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_24_32_1_1_1_32_32",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_256_128_1_1_1_64_64",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_32_16_1_1_1_16_32",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_32_32_1_1_1_32_32",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_48_32_1_1_1_32_48",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_48_64_1_1_1_64_48",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_64_128_1_1_1_64_64",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_64_32_1_1_1_32_64",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_64_64_1_1_1_64_64",
-    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_96_64_1_1_1_64_64",
-    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_16_16_3_1_1_16_16",
-    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_32_32_3_1_1_32_32",
-    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_32_32_3_2_1_32_32",
-    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_64_128_3_2_1_64_32",
-    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_64_64_3_2_1_64_32",
-    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_8_16_3_2_1_16_16",
-    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_8_8_3_1_1_16_16",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_128_128_1_1_1_128_128_256_32_4_69632_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_128_32_1_1_1_32_128_256_64_4_90112_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_128_64_1_1_1_64_128_256_64_3_79872_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_192_128_1_1_1_128_96_256_32_4_61440_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_192_64_1_1_1_64_96_256_64_4_90112_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_24_32_1_1_1_32_32_128_64_4_40960_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_256_128_1_1_1_128_128_256_32_4_69632_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_32_32_1_1_1_32_32_128_64_4_40960_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_48_32_1_1_1_32_48_128_64_4_49152_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_48_64_1_1_1_64_48_128_64_3_49152_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_64_128_1_1_1_128_64_256_64_3_79872_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_64_32_1_1_1_32_64_128_64_3_43008_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_64_64_1_1_1_64_64_256_64_4_73728_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_flat_e_shape_96_64_1_1_1_64_96_256_64_4_90112_y",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_16_16_3_1_1_16_16_128_8_3_44352",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_32_32_3_2_1_32_32_256_4_3_86640",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_64_128_3_2_1_64_32_256_4_3_98928",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_64_64_3_2_1_64_32_256_4_3_98928",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_8_16_3_2_1_16_16_128_4_3_51984",
+    "reprise_pose_e4b0928a_features_weight_gradient_halo_e_shape_8_8_3_1_1_16_16_128_8_3_44352",
     "reprise_pose_e4b0928a_features_weight_gradient_narrow_e_shape_3_8_3_2_1_16_32",
     "reprise_pose_e4b0928a_features_weight_gradient_reduce",
     "reprise_pose_e4b0928a_features_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums",
@@ -518,11 +517,8 @@ static const char *const kernel_names[] = {
 };
 
 static const int32_t kernel_shared[] = {
-    0,
-    0,
-    0,
-    0,
-    0,
+    86016,
+    57344,
     0,
     0,
     0,
@@ -644,8 +640,6 @@ static const int32_t kernel_shared[] = {
     0,
     0,
     0,
-    0,
-    0,
     35280,
     29520,
     42512,
@@ -662,29 +656,29 @@ static const int32_t kernel_shared[] = {
     36864,
     73728,
     73728,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
+    69632,
+    90112,
+    79872,
+    24576,
+    61440,
+    90112,
+    40960,
+    69632,
+    32768,
+    40960,
+    49152,
+    49152,
+    79872,
+    43008,
+    73728,
+    90112,
+    44352,
+    98560,
+    86640,
+    98928,
+    98928,
+    51984,
+    44352,
     0,
     0,
     24192,
@@ -719,10 +713,9 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)) * 256);
-    bytes = larger(bytes, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)) * 256);
+    bytes = larger(bytes, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 396) * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 462) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 1024);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
@@ -735,49 +728,53 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 396) * 128);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1024);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 1024);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 256);
+    break;
+  case 1:
+    bytes = larger(bytes, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)) * 256);
+    bytes = larger(bytes, n * ceiling(h * w / 1024, 64) * 64 * 8);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 462) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 2048);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 396) * 128);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 512);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 256);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 264) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 396) * 128);
-    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 128);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 256);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 512);
-    bytes = larger(bytes, smaller(n * ceiling(h / 2, 8) * ceiling(w / 2, 64), 512) * 128);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 1024);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 128);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 256);
     break;
-  case 1:
-    bytes = larger(bytes, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 396) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 462) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 396) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 256);
-    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 256);
-    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 1024);
-    break;
   case 2:
+    bytes = larger(bytes, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)) * 256);
     bytes = larger(bytes, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)) * 512);
-    bytes = larger(bytes, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)) * 512);
     bytes = larger(bytes, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)) * 64);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 396) * 256);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 396) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 462) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 396) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 1 * 64);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 512) * 128);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 256), 396) * 128);
@@ -786,11 +783,8 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 256), 396) * 128);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 396) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 256);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 256), 396) * 128);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 128);
-    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512) * 256);
-    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 128);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 256);
     break;
   case 3:
     break;
@@ -814,22 +808,22 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170) * 98304);
 }
 
 static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512) * 32768);
 }
 
 static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512) * 32768);
 }
 
 static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024) * 16384);
 }
 
 static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
@@ -839,32 +833,32 @@ static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512) * 32768);
 }
 
 static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_6(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+  return kept_6(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024) * 16384);
 }
 
 static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455) * 36864);
 }
 
 static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_8(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+  return kept_8(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455) * 36864);
 }
 
 static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455) * 36864);
 }
 
 static int64_t kept_11(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_10(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+  return kept_10(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455) * 36864);
 }
 
 static int64_t kept_12(int64_t n, int64_t h, int64_t w) {
@@ -879,47 +873,47 @@ static int64_t kept_13(int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_14(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_13(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+  return kept_13(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170) * 98304);
 }
 
 static int64_t kept_15(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113) * 147456);
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 66), 113) * 147456);
 }
 
 static int64_t kept_16(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+  return kept_15(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682) * 24576);
 }
 
 static int64_t kept_17(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455) * 36864);
+  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455) * 36864);
 }
 
 static int64_t kept_18(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455) * 36864);
+  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455) * 36864);
 }
 
 static int64_t kept_19(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682) * 24576);
 }
 
 static int64_t kept_20(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_19(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455) * 36864);
+  return kept_19(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455) * 36864);
 }
 
 static int64_t kept_21(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730) * 6144);
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730) * 6144);
 }
 
 static int64_t kept_22(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
 }
 
 static int64_t kept_23(int64_t n, int64_t h, int64_t w) {
@@ -929,12 +923,12 @@ static int64_t kept_23(int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_24(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_23(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024) * 16384);
+  return kept_23(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 1024) * 16384);
 }
 
 static int64_t kept_25(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682) * 24576);
 }
 
 static int64_t kept_26(int64_t n, int64_t h, int64_t w) {
@@ -944,7 +938,7 @@ static int64_t kept_26(int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_27(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
+  return kept_26(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
 }
 
 static int64_t kept_28(int64_t n, int64_t h, int64_t w) {
@@ -964,102 +958,102 @@ static int64_t kept_30(int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_31(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_30(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341) * 49152);
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 132), 341) * 49152);
 }
 
 static int64_t kept_32(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_31(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+  return kept_31(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256) * 65536);
 }
 
 static int64_t kept_33(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_32(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+  return kept_32(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512) * 32768);
 }
 
 static int64_t kept_34(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_33(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+  return kept_33(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512) * 32768);
 }
 
 static int64_t kept_35(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_34(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+  return kept_34(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024) * 16384);
 }
 
 static int64_t kept_36(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_35(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+  return kept_5(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396) * 2304);
 }
 
 static int64_t kept_37(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_36(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+  return kept_35(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512) * 32768);
 }
 
 static int64_t kept_38(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_37(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128) * 131072);
+  return kept_37(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256) * 65536);
 }
 
 static int64_t kept_39(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512) * 32768);
+  return kept_38(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 128) * 131072);
 }
 
 static int64_t kept_40(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_39(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170) * 98304);
+  return kept_39(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512) * 32768);
 }
 
 static int64_t kept_41(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_40(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024) * 16384);
+  return kept_40(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170) * 98304);
 }
 
 static int64_t kept_42(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_41(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+  return kept_41(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024) * 16384);
 }
 
 static int64_t kept_43(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_42(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455) * 36864);
+  return kept_42(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455) * 36864);
 }
 
 static int64_t kept_44(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_29(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+  return kept_43(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455) * 36864);
 }
 
 static int64_t kept_45(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_43(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
+  return kept_29(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
 }
 
 static int64_t kept_46(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_45(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256) * 65536);
+  return kept_44(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048) * 8192);
 }
 
 static int64_t kept_47(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_46(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56) * 294912);
+  return kept_46(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256) * 65536);
 }
 
 static int64_t kept_48(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_47(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682) * 24576);
+  return kept_47(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 33), 56) * 294912);
 }
 
 static int64_t kept_49(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
+  return aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682) * 24576);
 }
 
 static int64_t kept_50(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_49(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
+  return kept_49(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096) * 4096);
 }
 
 static int64_t kept_51(int64_t n, int64_t h, int64_t w) {
@@ -1069,77 +1063,82 @@ static int64_t kept_51(int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_52(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_44(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+  return kept_51(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820) * 9216);
 }
 
 static int64_t kept_53(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_51(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
+  return kept_45(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
 }
 
 static int64_t kept_54(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_53(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024) * 16384);
+  return kept_52(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192) * 2048);
 }
 
 static int64_t kept_55(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_54(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113) * 147456);
+  return kept_54(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 1024) * 16384);
 }
 
 static int64_t kept_56(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365) * 12288);
+  return kept_55(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 512), 66), 113) * 147456);
 }
 
 static int64_t kept_57(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_56(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+  return kept_56(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365) * 12288);
 }
 
 static int64_t kept_58(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_57(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
 }
 
 static int64_t kept_59(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_58(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 4096);
+  return kept_58(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820) * 9216);
 }
 
 static int64_t kept_60(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_59(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455) * 36864);
+  return kept_59(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096) * 4096);
 }
 
 static int64_t kept_61(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461) * 3072);
+  return kept_60(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455) * 36864);
 }
 
 static int64_t kept_62(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_61(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281) * 2304);
+  return kept_61(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461) * 3072);
 }
 
 static int64_t kept_63(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_62(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281) * 2304);
+  return aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281) * 2304);
 }
 
 static int64_t kept_64(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_63(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384) * 1024);
+  return kept_63(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281) * 2304);
 }
 
 static int64_t kept_65(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_64(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640) * 4608);
+  return kept_64(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384) * 1024);
 }
 
 static int64_t kept_66(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418) * 864);
+  return kept_65(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640) * 4608);
+}
+
+static int64_t kept_67(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_66(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418) * 864);
 }
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -1148,10 +1147,9 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 0:
     break;
   case 1:
-    bytes = larger(bytes, kept_5(n, h, w));
+    bytes = larger(bytes, kept_36(n, h, w));
     break;
   case 2:
-    bytes = larger(bytes, kept_5(n, h, w));
     break;
   case 3:
     break;
@@ -1164,18 +1162,15 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 7:
     break;
   case 8:
-    bytes = larger(bytes, kept_15(n, h, w));
-    bytes = larger(bytes, kept_21(n, h, w));
-    bytes = larger(bytes, kept_26(n, h, w));
-    bytes = larger(bytes, kept_38(n, h, w));
+    bytes = larger(bytes, kept_20(n, h, w));
+    bytes = larger(bytes, kept_30(n, h, w));
     bytes = larger(bytes, kept_48(n, h, w));
-    bytes = larger(bytes, kept_55(n, h, w));
-    bytes = larger(bytes, kept_60(n, h, w));
-    bytes = larger(bytes, kept_65(n, h, w));
-    bytes = larger(bytes, kept_66(n, h, w));
+    bytes = larger(bytes, kept_57(n, h, w));
+    bytes = larger(bytes, kept_62(n, h, w));
+    bytes = larger(bytes, kept_67(n, h, w));
     break;
   case 9:
-    bytes = larger(bytes, kept_52(n, h, w));
+    bytes = larger(bytes, kept_53(n, h, w));
     break;
   default:
     break;
@@ -2461,1405 +2456,1357 @@ static CUresult forward_126(context *c, int lane) {
   return r;
 }
 
-// matmul backbone.attn_p5.blocks.0.attn.matmul
+// attention backbone.attn_p5.blocks.0.attn.attention
 static CUresult forward_127(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 8, 0, 128, 1}}, .b = {at(c, 526, e, 32), {h * w / 8, 0, 1, 128}}, .y = {at(c, 527, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
-  }
-  return r;
-}
-
-// softmax backbone.attn_p5.blocks.0.attn.softmax
-static CUresult forward_128(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 528, e, 0), {h * h * w * w / 1048576, h * h * w * w / 1048576, h * w / 1024, 1}}, .a = {at(c, 527, e, 0), {h * h * w * w / 1048576, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}};
-    r = launch(c, k_softmax_e_e, lane, n * h * w / 1024, 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// matmul backbone.attn_p5.blocks.0.attn.matmul.2
-static CUresult forward_129(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 64), {h * w / 8, 0, 1, 128}}, .b = {at(c, 528, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 529, e, 0), {h * w / 16, 0, 1, 64}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
+    const struct reprise_attention_arguments a = {.q = {at(c, 526, e, 0), {h * w / 8, 0, 128, 1}}, .k = {at(c, 526, e, 32), {h * w / 8, 0, 128, 1}}, .v = {at(c, 526, e, 64), {h * w / 8, 0, 128, 1}}, .y = {at(c, 527, e, 0), {h * w / 16, 0, 64, 1}}, .log_sum = at(c, 528, 4, 0), .inner = (int32_t)(1), .queries = (int32_t)(h * w / 1024), .keys = (int32_t)(h * w / 1024)};
+    r = launch(c, k_attention_e_32_64_y_4_32_32_3_86016_0x3e3504f3u, lane, ceiling(h * w / 1024, 64), 1, n, 512, &a);
   }
   return r;
 }
 
 // conv2d backbone.attn_p5.blocks.0.attn.pe.0.conv2d
-static CUresult forward_130(context *c, int lane) {
+static CUresult forward_128(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 300, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 529, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 300, 8, 0)};
     r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
 
 // batch_statistics backbone.attn_p5.blocks.0.attn.pe.1.statistics
-static CUresult forward_131(context *c, int lane) {
+static CUresult forward_129(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 529, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 530, 4, 0), .rstd = at(c, 531, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .batches = at(c, 300, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize backbone.attn_p5.blocks.0.attn.pe.1.normalize
-static CUresult forward_133(context *c, int lane) {
+static CUresult forward_131(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 529, e, 0), {0, 0, 64, 1}}, .y = {at(c, 533, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 529, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 527, e, 0), {0, 0, 64, 1}}, .y = {at(c, 532, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 530, 4, 0), .rstd = at(c, 531, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
     r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d backbone.attn_p5.blocks.0.attn.proj.0.conv2d
-static CUresult forward_134(context *c, int lane) {
+static CUresult forward_132(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 303, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 532, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 303, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // batch_statistics backbone.attn_p5.blocks.0.attn.proj.1.statistics
-static CUresult forward_135(context *c, int lane) {
+static CUresult forward_133(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 533, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 534, 4, 0), .rstd = at(c, 535, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .batches = at(c, 303, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize backbone.attn_p5.blocks.0.attn.proj.1.normalize
-static CUresult forward_137(context *c, int lane) {
+static CUresult forward_135(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 522, e, 64), {0, 0, 128, 1}}, .y = {at(c, 537, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 533, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 522, e, 64), {0, 0, 128, 1}}, .y = {at(c, 536, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 534, 4, 0), .rstd = at(c, 535, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
     r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d backbone.attn_p5.blocks.0.ffn.0.conv.conv2d
-static CUresult forward_138(context *c, int lane) {
+static CUresult forward_136(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 306, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 536, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 537, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 306, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics backbone.attn_p5.blocks.0.ffn.0.bn.statistics
-static CUresult forward_139(context *c, int lane) {
+static CUresult forward_137(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 537, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 538, 4, 0), .rstd = at(c, 539, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .batches = at(c, 306, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize backbone.attn_p5.blocks.0.ffn.0.bn.normalize
-static CUresult forward_141(context *c, int lane) {
+static CUresult forward_139(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .y = {at(c, 541, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 537, e, 0), {0, 0, 128, 1}}, .y = {at(c, 540, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 538, 4, 0), .rstd = at(c, 539, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d backbone.attn_p5.blocks.0.ffn.1.0.conv2d
-static CUresult forward_142(context *c, int lane) {
+static CUresult forward_140(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 542, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 309, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 540, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 541, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 309, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // batch_statistics backbone.attn_p5.blocks.0.ffn.1.1.statistics
-static CUresult forward_143(context *c, int lane) {
+static CUresult forward_141(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 541, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 542, 4, 0), .rstd = at(c, 543, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .batches = at(c, 309, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize backbone.attn_p5.blocks.0.ffn.1.1.normalize
-static CUresult forward_145(context *c, int lane) {
+static CUresult forward_143(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 537, e, 0), {0, 0, 64, 1}}, .y = {at(c, 545, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 541, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 536, e, 0), {0, 0, 64, 1}}, .y = {at(c, 544, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 542, 4, 0), .rstd = at(c, 543, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0)};
     r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy backbone.attn_p5.concat.copy0
-static CUresult forward_146(context *c, int lane) {
+static CUresult forward_144(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 545, e, 0), {0, 0, 128, 1}}, .a = {at(c, 522, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 544, e, 0), {0, 0, 128, 1}}, .a = {at(c, 522, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 1024) * 64, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d backbone.attn_p5.cv2.conv.conv2d
-static CUresult forward_147(context *c, int lane) {
+static CUresult forward_145(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 546, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 312, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 544, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 312, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics backbone.attn_p5.cv2.bn.statistics
-static CUresult forward_148(context *c, int lane) {
+static CUresult forward_146(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 545, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 546, 4, 0), .rstd = at(c, 547, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .batches = at(c, 312, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize backbone.attn_p5.cv2.bn.normalize
-static CUresult forward_150(context *c, int lane) {
+static CUresult forward_148(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .y = {at(c, 549, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 545, e, 0), {0, 0, 128, 1}}, .y = {at(c, 548, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 546, 4, 0), .rstd = at(c, 547, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // upsample neck.upsample
-static CUresult forward_151(context *c, int lane) {
+static CUresult forward_149(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_map_arguments a = {.x = {at(c, 549, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .y = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_map_arguments a = {.x = {at(c, 548, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .y = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_upsample_128_8_e_e, lane, ceiling((n * h * w / 256) * 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.cv1.conv.conv2d
-static CUresult forward_152(context *c, int lane) {
+static CUresult forward_150(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 550, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 315, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 549, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 315, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.top_down_p4.cv1.bn.statistics
-static CUresult forward_153(context *c, int lane) {
+static CUresult forward_151(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 549, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 550, 4, 0), .rstd = at(c, 551, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .batches = at(c, 315, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.top_down_p4.cv1.bn.normalize
-static CUresult forward_155(context *c, int lane) {
+static CUresult forward_153(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .y = {at(c, 553, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 549, e, 0), {0, 0, 64, 1}}, .y = {at(c, 552, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 550, 4, 0), .rstd = at(c, 551, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.blocks.0.cv1.conv.conv2d
-static CUresult forward_156(context *c, int lane) {
+static CUresult forward_154(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 318, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 552, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 553, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 318, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.top_down_p4.blocks.0.cv1.bn.statistics
-static CUresult forward_157(context *c, int lane) {
+static CUresult forward_155(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 553, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 554, 4, 0), .rstd = at(c, 555, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .batches = at(c, 318, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.top_down_p4.blocks.0.cv1.bn.normalize
-static CUresult forward_159(context *c, int lane) {
+static CUresult forward_157(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .y = {at(c, 557, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 553, e, 0), {0, 0, 16, 1}}, .y = {at(c, 556, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 554, 4, 0), .rstd = at(c, 555, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.blocks.0.cv2.conv.conv2d
-static CUresult forward_160(context *c, int lane) {
+static CUresult forward_158(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 558, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 321, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 552, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 321, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.top_down_p4.blocks.0.cv2.bn.statistics
-static CUresult forward_161(context *c, int lane) {
+static CUresult forward_159(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 557, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 558, 4, 0), .rstd = at(c, 559, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .batches = at(c, 321, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.top_down_p4.blocks.0.cv2.bn.normalize
-static CUresult forward_163(context *c, int lane) {
+static CUresult forward_161(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .y = {at(c, 561, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 557, e, 0), {0, 0, 16, 1}}, .y = {at(c, 560, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 558, 4, 0), .rstd = at(c, 559, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d
-static CUresult forward_164(context *c, int lane) {
+static CUresult forward_162(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 324, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 556, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 561, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 324, 8, 0)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.top_down_p4.blocks.0.blocks.0.cv1.bn.statistics
-static CUresult forward_165(context *c, int lane) {
+static CUresult forward_163(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 561, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 562, 4, 0), .rstd = at(c, 563, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .batches = at(c, 324, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.top_down_p4.blocks.0.blocks.0.cv1.bn.normalize
-static CUresult forward_167(context *c, int lane) {
+static CUresult forward_165(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .y = {at(c, 565, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 561, e, 0), {0, 0, 16, 1}}, .y = {at(c, 564, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 562, 4, 0), .rstd = at(c, 563, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d
-static CUresult forward_168(context *c, int lane) {
+static CUresult forward_166(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 566, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 327, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 564, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 327, 8, 0)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.top_down_p4.blocks.0.blocks.0.cv2.bn.statistics
-static CUresult forward_169(context *c, int lane) {
+static CUresult forward_167(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 565, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 566, 4, 0), .rstd = at(c, 567, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .batches = at(c, 327, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.top_down_p4.blocks.0.blocks.0.cv2.bn.normalize
-static CUresult forward_171(context *c, int lane) {
+static CUresult forward_169(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 557, e, 0), {0, 0, 16, 1}}, .y = {at(c, 561, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 565, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 556, e, 0), {0, 0, 16, 1}}, .y = {at(c, 560, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 566, 4, 0), .rstd = at(c, 567, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.blocks.0.cv3.conv.conv2d
-static CUresult forward_172(context *c, int lane) {
+static CUresult forward_170(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 569, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 330, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 560, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 568, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 330, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.top_down_p4.blocks.0.cv3.bn.statistics
-static CUresult forward_173(context *c, int lane) {
+static CUresult forward_171(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 568, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 569, 4, 0), .rstd = at(c, 570, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .batches = at(c, 330, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.top_down_p4.blocks.0.cv3.bn.normalize
-static CUresult forward_175(context *c, int lane) {
+static CUresult forward_173(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .y = {at(c, 553, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 568, e, 0), {0, 0, 32, 1}}, .y = {at(c, 552, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 569, 4, 0), .rstd = at(c, 570, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.cv2.conv.conv2d
-static CUresult forward_176(context *c, int lane) {
+static CUresult forward_174(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 572, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 333, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 552, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 571, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 333, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.top_down_p4.cv2.bn.statistics
-static CUresult forward_177(context *c, int lane) {
+static CUresult forward_175(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 571, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 572, 4, 0), .rstd = at(c, 573, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .batches = at(c, 333, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.top_down_p4.cv2.bn.normalize
-static CUresult forward_179(context *c, int lane) {
+static CUresult forward_177(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .y = {at(c, 575, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 571, e, 0), {0, 0, 64, 1}}, .y = {at(c, 574, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 572, 4, 0), .rstd = at(c, 573, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // upsample neck.upsample.2
-static CUresult forward_180(context *c, int lane) {
+static CUresult forward_178(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_map_arguments a = {.x = {at(c, 575, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .y = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_map_arguments a = {.x = {at(c, 574, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .y = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_upsample_64_8_e_e, lane, ceiling((n * h * w / 64) * 8, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p3.cv1.conv.conv2d
-static CUresult forward_181(context *c, int lane) {
+static CUresult forward_179(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 576, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 336, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 575, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 336, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.top_down_p3.cv1.bn.statistics
-static CUresult forward_182(context *c, int lane) {
+static CUresult forward_180(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 575, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 576, 4, 0), .rstd = at(c, 577, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .batches = at(c, 336, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 264)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 264))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.top_down_p3.cv1.bn.normalize
-static CUresult forward_184(context *c, int lane) {
+static CUresult forward_182(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .y = {at(c, 579, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 575, e, 0), {0, 0, 32, 1}}, .y = {at(c, 578, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 576, 4, 0), .rstd = at(c, 577, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p3.blocks.0.cv1.conv.conv2d
-static CUresult forward_185(context *c, int lane) {
+static CUresult forward_183(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 339, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 578, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 579, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 339, 8, 0)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.top_down_p3.blocks.0.cv1.bn.statistics
-static CUresult forward_186(context *c, int lane) {
+static CUresult forward_184(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 579, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 580, 4, 0), .rstd = at(c, 581, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .batches = at(c, 339, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.top_down_p3.blocks.0.cv1.bn.normalize
-static CUresult forward_188(context *c, int lane) {
+static CUresult forward_186(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .y = {at(c, 583, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 579, e, 0), {0, 0, 16, 1}}, .y = {at(c, 582, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 580, 4, 0), .rstd = at(c, 581, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p3.blocks.0.cv2.conv.conv2d
-static CUresult forward_189(context *c, int lane) {
+static CUresult forward_187(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 584, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 342, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 582, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 342, 8, 0)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.top_down_p3.blocks.0.cv2.bn.statistics
-static CUresult forward_190(context *c, int lane) {
+static CUresult forward_188(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 583, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 584, 4, 0), .rstd = at(c, 585, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .batches = at(c, 342, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.top_down_p3.blocks.0.cv2.bn.normalize
-static CUresult forward_192(context *c, int lane) {
+static CUresult forward_190(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 579, e, 16), {0, 0, 48, 1}}, .y = {at(c, 579, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 583, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 578, e, 16), {0, 0, 48, 1}}, .y = {at(c, 578, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 584, 4, 0), .rstd = at(c, 585, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_y_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p3.cv2.conv.conv2d
-static CUresult forward_193(context *c, int lane) {
+static CUresult forward_191(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 345, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 578, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 586, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .batches = at(c, 345, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.top_down_p3.cv2.bn.statistics
-static CUresult forward_194(context *c, int lane) {
+static CUresult forward_192(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 586, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 587, 4, 0), .rstd = at(c, 588, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .batches = at(c, 345, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.top_down_p3.cv2.bn.normalize
-static CUresult forward_196(context *c, int lane) {
+static CUresult forward_194(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .y = {at(c, 1, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 586, e, 0), {0, 0, 32, 1}}, .y = {at(c, 1, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 587, 4, 0), .rstd = at(c, 588, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.down_n3.conv.conv2d
-static CUresult forward_197(context *c, int lane) {
+static CUresult forward_195(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 590, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 348, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 589, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 348, 8, 0)};
     r = launch(c, k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.down_n3.bn.statistics
-static CUresult forward_198(context *c, int lane) {
+static CUresult forward_196(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 589, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 590, 4, 0), .rstd = at(c, 591, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .batches = at(c, 348, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.down_n3.bn.normalize
-static CUresult forward_200(context *c, int lane) {
+static CUresult forward_198(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .y = {at(c, 575, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 589, e, 0), {0, 0, 32, 1}}, .y = {at(c, 574, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 590, 4, 0), .rstd = at(c, 591, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p4.cv1.conv.conv2d
-static CUresult forward_201(context *c, int lane) {
+static CUresult forward_199(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 593, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 351, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 574, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 592, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 351, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p4.cv1.bn.statistics
-static CUresult forward_202(context *c, int lane) {
+static CUresult forward_200(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 592, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 593, 4, 0), .rstd = at(c, 594, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .batches = at(c, 351, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p4.cv1.bn.normalize
-static CUresult forward_204(context *c, int lane) {
+static CUresult forward_202(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .y = {at(c, 596, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 592, e, 0), {0, 0, 64, 1}}, .y = {at(c, 595, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 593, 4, 0), .rstd = at(c, 594, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p4.blocks.0.cv1.conv.conv2d
-static CUresult forward_205(context *c, int lane) {
+static CUresult forward_203(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 354, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 595, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 596, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 354, 8, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p4.blocks.0.cv1.bn.statistics
-static CUresult forward_206(context *c, int lane) {
+static CUresult forward_204(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 596, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 597, 4, 0), .rstd = at(c, 598, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .batches = at(c, 354, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p4.blocks.0.cv1.bn.normalize
-static CUresult forward_208(context *c, int lane) {
+static CUresult forward_206(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .y = {at(c, 600, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 596, e, 0), {0, 0, 32, 1}}, .y = {at(c, 599, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 597, 4, 0), .rstd = at(c, 598, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p4.blocks.0.cv2.conv.conv2d
-static CUresult forward_209(context *c, int lane) {
+static CUresult forward_207(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 601, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 357, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 599, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 357, 8, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p4.blocks.0.cv2.bn.statistics
-static CUresult forward_210(context *c, int lane) {
+static CUresult forward_208(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 600, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 601, 4, 0), .rstd = at(c, 602, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .batches = at(c, 357, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p4.blocks.0.cv2.bn.normalize
-static CUresult forward_212(context *c, int lane) {
+static CUresult forward_210(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 596, e, 32), {0, 0, 96, 1}}, .y = {at(c, 596, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 600, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 595, e, 32), {0, 0, 96, 1}}, .y = {at(c, 595, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 601, 4, 0), .rstd = at(c, 602, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p4.cv2.conv.conv2d
-static CUresult forward_213(context *c, int lane) {
+static CUresult forward_211(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 360, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 595, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 603, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .batches = at(c, 360, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p4.cv2.bn.statistics
-static CUresult forward_214(context *c, int lane) {
+static CUresult forward_212(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 603, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 604, 4, 0), .rstd = at(c, 605, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .batches = at(c, 360, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p4.cv2.bn.normalize
-static CUresult forward_216(context *c, int lane) {
+static CUresult forward_214(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .y = {at(c, 2, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 603, e, 0), {0, 0, 64, 1}}, .y = {at(c, 2, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 604, 4, 0), .rstd = at(c, 605, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.down_n4.conv.conv2d
-static CUresult forward_217(context *c, int lane) {
+static CUresult forward_215(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 607, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 363, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 606, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 363, 8, 0)};
     r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
 
 // batch_statistics neck.down_n4.bn.statistics
-static CUresult forward_218(context *c, int lane) {
+static CUresult forward_216(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 606, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 607, 4, 0), .rstd = at(c, 608, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .batches = at(c, 363, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.down_n4.bn.normalize
-static CUresult forward_220(context *c, int lane) {
+static CUresult forward_218(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .y = {at(c, 549, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 606, e, 0), {0, 0, 64, 1}}, .y = {at(c, 548, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 607, 4, 0), .rstd = at(c, 608, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.cv1.conv.conv2d
-static CUresult forward_221(context *c, int lane) {
+static CUresult forward_219(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 610, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 366, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 548, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 609, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 366, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.cv1.bn.statistics
-static CUresult forward_222(context *c, int lane) {
+static CUresult forward_220(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 609, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 610, 4, 0), .rstd = at(c, 611, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .batches = at(c, 366, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.cv1.bn.normalize
-static CUresult forward_224(context *c, int lane) {
+static CUresult forward_222(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .y = {at(c, 613, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 609, e, 0), {0, 0, 128, 1}}, .y = {at(c, 612, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 610, 4, 0), .rstd = at(c, 611, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.cv1.conv.conv2d
-static CUresult forward_225(context *c, int lane) {
+static CUresult forward_223(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 369, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 612, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 613, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 369, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.0.cv1.bn.statistics
-static CUresult forward_226(context *c, int lane) {
+static CUresult forward_224(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 613, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 614, 4, 0), .rstd = at(c, 615, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .batches = at(c, 369, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.0.cv1.bn.normalize
-static CUresult forward_228(context *c, int lane) {
+static CUresult forward_226(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .y = {at(c, 617, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 613, e, 0), {0, 0, 32, 1}}, .y = {at(c, 616, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 614, 4, 0), .rstd = at(c, 615, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d
-static CUresult forward_229(context *c, int lane) {
+static CUresult forward_227(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 618, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 372, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 612, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 372, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.0.cv2.bn.statistics
-static CUresult forward_230(context *c, int lane) {
+static CUresult forward_228(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 617, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 618, 4, 0), .rstd = at(c, 619, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .batches = at(c, 372, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize
-static CUresult forward_232(context *c, int lane) {
+static CUresult forward_230(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .y = {at(c, 621, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 617, e, 0), {0, 0, 32, 1}}, .y = {at(c, 620, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 618, 4, 0), .rstd = at(c, 619, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d
-static CUresult forward_233(context *c, int lane) {
+static CUresult forward_231(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 375, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 616, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 621, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 375, 8, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.statistics
-static CUresult forward_234(context *c, int lane) {
+static CUresult forward_232(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 621, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 622, 4, 0), .rstd = at(c, 623, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .batches = at(c, 375, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.normalize
-static CUresult forward_236(context *c, int lane) {
+static CUresult forward_234(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .y = {at(c, 625, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 621, e, 0), {0, 0, 32, 1}}, .y = {at(c, 624, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 622, 4, 0), .rstd = at(c, 623, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d
-static CUresult forward_237(context *c, int lane) {
+static CUresult forward_235(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 378, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 624, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 378, 8, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.statistics
-static CUresult forward_238(context *c, int lane) {
+static CUresult forward_236(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 625, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 626, 4, 0), .rstd = at(c, 627, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .batches = at(c, 378, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize
-static CUresult forward_240(context *c, int lane) {
+static CUresult forward_238(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 617, e, 0), {0, 0, 32, 1}}, .y = {at(c, 629, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 625, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 616, e, 0), {0, 0, 32, 1}}, .y = {at(c, 628, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 626, 4, 0), .rstd = at(c, 627, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d
-static CUresult forward_241(context *c, int lane) {
+static CUresult forward_239(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 381, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 628, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 381, 8, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.statistics
-static CUresult forward_242(context *c, int lane) {
+static CUresult forward_240(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 629, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 630, 4, 0), .rstd = at(c, 631, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .batches = at(c, 381, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.normalize
-static CUresult forward_244(context *c, int lane) {
+static CUresult forward_242(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .y = {at(c, 633, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 629, e, 0), {0, 0, 32, 1}}, .y = {at(c, 632, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 630, 4, 0), .rstd = at(c, 631, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d
-static CUresult forward_245(context *c, int lane) {
+static CUresult forward_243(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 634, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 384, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 632, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 384, 8, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.bn.statistics
-static CUresult forward_246(context *c, int lane) {
+static CUresult forward_244(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 633, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 634, 4, 0), .rstd = at(c, 635, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .batches = at(c, 384, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.bn.normalize
-static CUresult forward_248(context *c, int lane) {
+static CUresult forward_246(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 629, e, 0), {0, 0, 32, 1}}, .y = {at(c, 621, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 633, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 628, e, 0), {0, 0, 32, 1}}, .y = {at(c, 620, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 634, 4, 0), .rstd = at(c, 635, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_y_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.cv3.conv.conv2d
-static CUresult forward_249(context *c, int lane) {
+static CUresult forward_247(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 387, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 620, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 636, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 387, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.0.cv3.bn.statistics
-static CUresult forward_250(context *c, int lane) {
+static CUresult forward_248(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 636, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 637, 4, 0), .rstd = at(c, 638, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .batches = at(c, 387, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.0.cv3.bn.normalize
-static CUresult forward_252(context *c, int lane) {
+static CUresult forward_250(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .y = {at(c, 640, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 636, e, 0), {0, 0, 64, 1}}, .y = {at(c, 639, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 637, 4, 0), .rstd = at(c, 638, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d
-static CUresult forward_253(context *c, int lane) {
+static CUresult forward_251(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 390, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 639, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 640, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 390, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.1.attn.qkv.1.statistics
-static CUresult forward_254(context *c, int lane) {
+static CUresult forward_252(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 640, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 641, 4, 0), .rstd = at(c, 642, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .batches = at(c, 390, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.1.attn.qkv.1.normalize
-static CUresult forward_256(context *c, int lane) {
+static CUresult forward_254(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .y = {at(c, 644, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 640, e, 0), {0, 0, 128, 1}}, .y = {at(c, 643, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 641, 4, 0), .rstd = at(c, 642, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0)};
     r = launch(c, k_normalize_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul neck.bottom_up_p5.blocks.0.1.attn.matmul
-static CUresult forward_257(context *c, int lane) {
+// attention neck.bottom_up_p5.blocks.0.1.attn.attention
+static CUresult forward_255(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {h * w / 8, 0, 128, 1}}, .b = {at(c, 644, e, 32), {h * w / 8, 0, 1, 128}}, .y = {at(c, 645, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 32};
-    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
-  }
-  return r;
-}
-
-// softmax neck.bottom_up_p5.blocks.0.1.attn.softmax
-static CUresult forward_258(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 646, e, 0), {h * h * w * w / 1048576, h * h * w * w / 1048576, h * w / 1024, 1}}, .a = {at(c, 645, e, 0), {h * h * w * w / 1048576, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}};
-    r = launch(c, k_softmax_e_e, lane, n * h * w / 1024, 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// matmul neck.bottom_up_p5.blocks.0.1.attn.matmul.2
-static CUresult forward_259(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 64), {h * w / 8, 0, 1, 128}}, .b = {at(c, 646, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 647, e, 0), {h * w / 16, 0, 1, 64}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_32_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
+    const struct reprise_attention_arguments a = {.q = {at(c, 643, e, 0), {h * w / 8, 0, 128, 1}}, .k = {at(c, 643, e, 32), {h * w / 8, 0, 128, 1}}, .v = {at(c, 643, e, 64), {h * w / 8, 0, 128, 1}}, .y = {at(c, 644, e, 0), {h * w / 16, 0, 64, 1}}, .log_sum = at(c, 645, 4, 0), .inner = (int32_t)(1), .queries = (int32_t)(h * w / 1024), .keys = (int32_t)(h * w / 1024)};
+    r = launch(c, k_attention_e_32_64_y_4_32_32_3_86016_0x3e3504f3u, lane, ceiling(h * w / 1024, 64), 1, n, 512, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.1.attn.pe.0.conv2d
-static CUresult forward_260(context *c, int lane) {
+static CUresult forward_256(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 393, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 643, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 646, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 393, 8, 0)};
     r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_statistics_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512), 1, 1, 256, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.1.attn.pe.1.statistics
-static CUresult forward_261(context *c, int lane) {
+static CUresult forward_257(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 646, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 647, 4, 0), .rstd = at(c, 648, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .batches = at(c, 393, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.1.attn.pe.1.normalize
-static CUresult forward_263(context *c, int lane) {
+static CUresult forward_259(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 647, e, 0), {0, 0, 64, 1}}, .y = {at(c, 651, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 646, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 644, e, 0), {0, 0, 64, 1}}, .y = {at(c, 649, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 647, 4, 0), .rstd = at(c, 648, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0)};
     r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.1.attn.proj.0.conv2d
-static CUresult forward_264(context *c, int lane) {
+static CUresult forward_260(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 396, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 649, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 650, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 396, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.1.attn.proj.1.statistics
-static CUresult forward_265(context *c, int lane) {
+static CUresult forward_261(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .batches = at(c, 396, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.1.attn.proj.1.normalize
-static CUresult forward_267(context *c, int lane) {
+static CUresult forward_263(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 640, e, 0), {0, 0, 64, 1}}, .y = {at(c, 655, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 639, e, 0), {0, 0, 64, 1}}, .y = {at(c, 653, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0)};
     r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.1.ffn.0.conv.conv2d
-static CUresult forward_268(context *c, int lane) {
+static CUresult forward_264(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 399, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 653, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 654, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 399, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.1.ffn.0.bn.statistics
-static CUresult forward_269(context *c, int lane) {
+static CUresult forward_265(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .batches = at(c, 399, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.1.ffn.0.bn.normalize
-static CUresult forward_271(context *c, int lane) {
+static CUresult forward_267(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .y = {at(c, 659, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .y = {at(c, 657, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.1.ffn.1.0.conv2d
-static CUresult forward_272(context *c, int lane) {
+static CUresult forward_268(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 660, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 402, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 658, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 402, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.blocks.0.1.ffn.1.1.statistics
-static CUresult forward_273(context *c, int lane) {
+static CUresult forward_269(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .batches = at(c, 402, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.blocks.0.1.ffn.1.1.normalize
-static CUresult forward_275(context *c, int lane) {
+static CUresult forward_271(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 655, e, 0), {0, 0, 64, 1}}, .y = {at(c, 613, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 653, e, 0), {0, 0, 64, 1}}, .y = {at(c, 612, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0)};
     r = launch(c, k_normalize_identity_0x00000000u_y_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.cv2.conv.conv2d
-static CUresult forward_276(context *c, int lane) {
+static CUresult forward_272(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 663, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 405, 8, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 612, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 661, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .batches = at(c, 405, 8, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_statistics_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // batch_statistics neck.bottom_up_p5.cv2.bn.statistics
-static CUresult forward_277(context *c, int lane) {
+static CUresult forward_273(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 661, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 662, 4, 0), .rstd = at(c, 663, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .batches = at(c, 405, 8, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
     r = launch(c, k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize neck.bottom_up_p5.cv2.bn.normalize
-static CUresult forward_279(context *c, int lane) {
+static CUresult forward_275(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .y = {at(c, 3, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 661, e, 0), {0, 0, 128, 1}}, .y = {at(c, 3, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 662, 4, 0), .rstd = at(c, 663, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0)};
     r = launch(c, k_normalize_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
@@ -4610,864 +4557,864 @@ static CUresult evaluation_125(context *c, int lane) {
 }
 
 // conv2d backbone.attn_p5.blocks.0.attn.pe.0.conv2d
-static CUresult evaluation_130(context *c, int lane) {
+static CUresult evaluation_128(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 529, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 97, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 1, 1, 256, &a);
   }
   return r;
 }
 
 // running_statistics backbone.attn_p5.blocks.0.attn.pe.1.running
-static CUresult evaluation_132(context *c, int lane) {
+static CUresult evaluation_130(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 530, 4, 0), .rstd = at(c, 531, 4, 0), .running_mean = at(c, 298, 4, 0), .running_variance = at(c, 299, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d backbone.attn_p5.blocks.0.attn.proj.0.conv2d
-static CUresult evaluation_134(context *c, int lane) {
+static CUresult evaluation_132(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 532, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // running_statistics backbone.attn_p5.blocks.0.attn.proj.1.running
-static CUresult evaluation_136(context *c, int lane) {
+static CUresult evaluation_134(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 534, 4, 0), .rstd = at(c, 535, 4, 0), .running_mean = at(c, 301, 4, 0), .running_variance = at(c, 302, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d backbone.attn_p5.blocks.0.ffn.0.conv.conv2d
-static CUresult evaluation_138(context *c, int lane) {
+static CUresult evaluation_136(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 536, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 537, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics backbone.attn_p5.blocks.0.ffn.0.bn.running
-static CUresult evaluation_140(context *c, int lane) {
+static CUresult evaluation_138(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .extent = {1, 1, 1, 128}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 538, 4, 0), .rstd = at(c, 539, 4, 0), .running_mean = at(c, 304, 4, 0), .running_variance = at(c, 305, 4, 0), .extent = {1, 1, 1, 128}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d backbone.attn_p5.blocks.0.ffn.1.0.conv2d
-static CUresult evaluation_142(context *c, int lane) {
+static CUresult evaluation_140(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 542, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 540, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 541, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // running_statistics backbone.attn_p5.blocks.0.ffn.1.1.running
-static CUresult evaluation_144(context *c, int lane) {
+static CUresult evaluation_142(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 542, 4, 0), .rstd = at(c, 543, 4, 0), .running_mean = at(c, 307, 4, 0), .running_variance = at(c, 308, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d backbone.attn_p5.cv2.conv.conv2d
-static CUresult evaluation_147(context *c, int lane) {
+static CUresult evaluation_145(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 546, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 544, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_45568_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics backbone.attn_p5.cv2.bn.running
-static CUresult evaluation_149(context *c, int lane) {
+static CUresult evaluation_147(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .extent = {1, 1, 1, 128}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 546, 4, 0), .rstd = at(c, 547, 4, 0), .running_mean = at(c, 310, 4, 0), .running_variance = at(c, 311, 4, 0), .extent = {1, 1, 1, 128}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.cv1.conv.conv2d
-static CUresult evaluation_152(context *c, int lane) {
+static CUresult evaluation_150(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 550, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .output = {at(c, 549, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_192_64_1_1_1_64_64_2_4_62464_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.top_down_p4.cv1.bn.running
-static CUresult evaluation_154(context *c, int lane) {
+static CUresult evaluation_152(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 550, 4, 0), .rstd = at(c, 551, 4, 0), .running_mean = at(c, 313, 4, 0), .running_variance = at(c, 314, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.blocks.0.cv1.conv.conv2d
-static CUresult evaluation_156(context *c, int lane) {
+static CUresult evaluation_154(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 552, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 553, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.top_down_p4.blocks.0.cv1.bn.running
-static CUresult evaluation_158(context *c, int lane) {
+static CUresult evaluation_156(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .extent = {1, 1, 1, 16}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 554, 4, 0), .rstd = at(c, 555, 4, 0), .running_mean = at(c, 316, 4, 0), .running_variance = at(c, 317, 4, 0), .extent = {1, 1, 1, 16}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.blocks.0.cv2.conv.conv2d
-static CUresult evaluation_160(context *c, int lane) {
+static CUresult evaluation_158(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 558, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 552, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.top_down_p4.blocks.0.cv2.bn.running
-static CUresult evaluation_162(context *c, int lane) {
+static CUresult evaluation_160(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .extent = {1, 1, 1, 16}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 558, 4, 0), .rstd = at(c, 559, 4, 0), .running_mean = at(c, 319, 4, 0), .running_variance = at(c, 320, 4, 0), .extent = {1, 1, 1, 16}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d
-static CUresult evaluation_164(context *c, int lane) {
+static CUresult evaluation_162(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 556, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 561, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.top_down_p4.blocks.0.blocks.0.cv1.bn.running
-static CUresult evaluation_166(context *c, int lane) {
+static CUresult evaluation_164(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .extent = {1, 1, 1, 16}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 562, 4, 0), .rstd = at(c, 563, 4, 0), .running_mean = at(c, 322, 4, 0), .running_variance = at(c, 323, 4, 0), .extent = {1, 1, 1, 16}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d
-static CUresult evaluation_168(context *c, int lane) {
+static CUresult evaluation_166(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 566, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 564, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.top_down_p4.blocks.0.blocks.0.cv2.bn.running
-static CUresult evaluation_170(context *c, int lane) {
+static CUresult evaluation_168(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .extent = {1, 1, 1, 16}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 566, 4, 0), .rstd = at(c, 567, 4, 0), .running_mean = at(c, 325, 4, 0), .running_variance = at(c, 326, 4, 0), .extent = {1, 1, 1, 16}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.blocks.0.cv3.conv.conv2d
-static CUresult evaluation_172(context *c, int lane) {
+static CUresult evaluation_170(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 569, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 560, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 568, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.top_down_p4.blocks.0.cv3.bn.running
-static CUresult evaluation_174(context *c, int lane) {
+static CUresult evaluation_172(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 569, 4, 0), .rstd = at(c, 570, 4, 0), .running_mean = at(c, 328, 4, 0), .running_variance = at(c, 329, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p4.cv2.conv.conv2d
-static CUresult evaluation_176(context *c, int lane) {
+static CUresult evaluation_174(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 572, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 552, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 571, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.top_down_p4.cv2.bn.running
-static CUresult evaluation_178(context *c, int lane) {
+static CUresult evaluation_176(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 572, 4, 0), .rstd = at(c, 573, 4, 0), .running_mean = at(c, 331, 4, 0), .running_variance = at(c, 332, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p3.cv1.conv.conv2d
-static CUresult evaluation_181(context *c, int lane) {
+static CUresult evaluation_179(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 576, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .output = {at(c, 575, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_convolution_pointwise_e_shape_128_32_1_1_1_128_32_2_4_82432_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.top_down_p3.cv1.bn.running
-static CUresult evaluation_183(context *c, int lane) {
+static CUresult evaluation_181(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 576, 4, 0), .rstd = at(c, 577, 4, 0), .running_mean = at(c, 334, 4, 0), .running_variance = at(c, 335, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p3.blocks.0.cv1.conv.conv2d
-static CUresult evaluation_185(context *c, int lane) {
+static CUresult evaluation_183(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 578, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 579, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.top_down_p3.blocks.0.cv1.bn.running
-static CUresult evaluation_187(context *c, int lane) {
+static CUresult evaluation_185(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .extent = {1, 1, 1, 16}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 580, 4, 0), .rstd = at(c, 581, 4, 0), .running_mean = at(c, 337, 4, 0), .running_variance = at(c, 338, 4, 0), .extent = {1, 1, 1, 16}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p3.blocks.0.cv2.conv.conv2d
-static CUresult evaluation_189(context *c, int lane) {
+static CUresult evaluation_187(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 584, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 582, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.top_down_p3.blocks.0.cv2.bn.running
-static CUresult evaluation_191(context *c, int lane) {
+static CUresult evaluation_189(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .extent = {1, 1, 1, 16}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 584, 4, 0), .rstd = at(c, 585, 4, 0), .running_mean = at(c, 340, 4, 0), .running_variance = at(c, 341, 4, 0), .extent = {1, 1, 1, 16}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.top_down_p3.cv2.conv.conv2d
-static CUresult evaluation_193(context *c, int lane) {
+static CUresult evaluation_191(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 578, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .output = {at(c, 586, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_convolution_pointwise_e_shape_48_32_1_1_1_128_32_2_4_60928_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.top_down_p3.cv2.bn.running
-static CUresult evaluation_195(context *c, int lane) {
+static CUresult evaluation_193(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 587, 4, 0), .rstd = at(c, 588, 4, 0), .running_mean = at(c, 343, 4, 0), .running_variance = at(c, 344, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.down_n3.conv.conv2d
-static CUresult evaluation_197(context *c, int lane) {
+static CUresult evaluation_195(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 590, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 589, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_taps_e_shape_32_32_3_2_1_64_32_1_4_30720_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.down_n3.bn.running
-static CUresult evaluation_199(context *c, int lane) {
+static CUresult evaluation_197(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 590, 4, 0), .rstd = at(c, 591, 4, 0), .running_mean = at(c, 346, 4, 0), .running_variance = at(c, 347, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p4.cv1.conv.conv2d
-static CUresult evaluation_201(context *c, int lane) {
+static CUresult evaluation_199(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 593, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 574, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 592, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p4.cv1.bn.running
-static CUresult evaluation_203(context *c, int lane) {
+static CUresult evaluation_201(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 593, 4, 0), .rstd = at(c, 594, 4, 0), .running_mean = at(c, 349, 4, 0), .running_variance = at(c, 350, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p4.blocks.0.cv1.conv.conv2d
-static CUresult evaluation_205(context *c, int lane) {
+static CUresult evaluation_203(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 595, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 596, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p4.blocks.0.cv1.bn.running
-static CUresult evaluation_207(context *c, int lane) {
+static CUresult evaluation_205(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 597, 4, 0), .rstd = at(c, 598, 4, 0), .running_mean = at(c, 352, 4, 0), .running_variance = at(c, 353, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p4.blocks.0.cv2.conv.conv2d
-static CUresult evaluation_209(context *c, int lane) {
+static CUresult evaluation_207(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 601, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 599, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p4.blocks.0.cv2.bn.running
-static CUresult evaluation_211(context *c, int lane) {
+static CUresult evaluation_209(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 601, 4, 0), .rstd = at(c, 602, 4, 0), .running_mean = at(c, 355, 4, 0), .running_variance = at(c, 356, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p4.cv2.conv.conv2d
-static CUresult evaluation_213(context *c, int lane) {
+static CUresult evaluation_211(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 595, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .output = {at(c, 603, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_64_2_4_41984_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p4.cv2.bn.running
-static CUresult evaluation_215(context *c, int lane) {
+static CUresult evaluation_213(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 604, 4, 0), .rstd = at(c, 605, 4, 0), .running_mean = at(c, 358, 4, 0), .running_variance = at(c, 359, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.down_n4.conv.conv2d
-static CUresult evaluation_217(context *c, int lane) {
+static CUresult evaluation_215(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 607, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 606, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_taps_e_shape_64_64_3_2_1_32_32_1_4_36864_n_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 2, 1, 64, &a);
   }
   return r;
 }
 
 // running_statistics neck.down_n4.bn.running
-static CUresult evaluation_219(context *c, int lane) {
+static CUresult evaluation_217(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 607, 4, 0), .rstd = at(c, 608, 4, 0), .running_mean = at(c, 361, 4, 0), .running_variance = at(c, 362, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.cv1.conv.conv2d
-static CUresult evaluation_221(context *c, int lane) {
+static CUresult evaluation_219(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 610, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 548, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 609, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.cv1.bn.running
-static CUresult evaluation_223(context *c, int lane) {
+static CUresult evaluation_221(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .extent = {1, 1, 1, 128}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 610, 4, 0), .rstd = at(c, 611, 4, 0), .running_mean = at(c, 364, 4, 0), .running_variance = at(c, 365, 4, 0), .extent = {1, 1, 1, 128}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.cv1.conv.conv2d
-static CUresult evaluation_225(context *c, int lane) {
+static CUresult evaluation_223(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 612, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 613, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.0.cv1.bn.running
-static CUresult evaluation_227(context *c, int lane) {
+static CUresult evaluation_225(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 614, 4, 0), .rstd = at(c, 615, 4, 0), .running_mean = at(c, 367, 4, 0), .running_variance = at(c, 368, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d
-static CUresult evaluation_229(context *c, int lane) {
+static CUresult evaluation_227(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 618, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 612, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 1, 1, 64, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.0.cv2.bn.running
-static CUresult evaluation_231(context *c, int lane) {
+static CUresult evaluation_229(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 618, 4, 0), .rstd = at(c, 619, 4, 0), .running_mean = at(c, 370, 4, 0), .running_variance = at(c, 371, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d
-static CUresult evaluation_233(context *c, int lane) {
+static CUresult evaluation_231(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 616, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 621, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.running
-static CUresult evaluation_235(context *c, int lane) {
+static CUresult evaluation_233(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 622, 4, 0), .rstd = at(c, 623, 4, 0), .running_mean = at(c, 373, 4, 0), .running_variance = at(c, 374, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d
-static CUresult evaluation_237(context *c, int lane) {
+static CUresult evaluation_235(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 624, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.running
-static CUresult evaluation_239(context *c, int lane) {
+static CUresult evaluation_237(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 626, 4, 0), .rstd = at(c, 627, 4, 0), .running_mean = at(c, 376, 4, 0), .running_variance = at(c, 377, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d
-static CUresult evaluation_241(context *c, int lane) {
+static CUresult evaluation_239(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 628, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.running
-static CUresult evaluation_243(context *c, int lane) {
+static CUresult evaluation_241(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 630, 4, 0), .rstd = at(c, 631, 4, 0), .running_mean = at(c, 379, 4, 0), .running_variance = at(c, 380, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d
-static CUresult evaluation_245(context *c, int lane) {
+static CUresult evaluation_243(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 634, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 632, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.bn.running
-static CUresult evaluation_247(context *c, int lane) {
+static CUresult evaluation_245(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .extent = {1, 1, 1, 32}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 634, 4, 0), .rstd = at(c, 635, 4, 0), .running_mean = at(c, 382, 4, 0), .running_variance = at(c, 383, 4, 0), .extent = {1, 1, 1, 32}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.0.cv3.conv.conv2d
-static CUresult evaluation_249(context *c, int lane) {
+static CUresult evaluation_247(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 620, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 636, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.0.cv3.bn.running
-static CUresult evaluation_251(context *c, int lane) {
+static CUresult evaluation_249(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 637, 4, 0), .rstd = at(c, 638, 4, 0), .running_mean = at(c, 385, 4, 0), .running_variance = at(c, 386, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d
-static CUresult evaluation_253(context *c, int lane) {
+static CUresult evaluation_251(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 641, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 639, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 640, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.1.attn.qkv.1.running
-static CUresult evaluation_255(context *c, int lane) {
+static CUresult evaluation_253(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .extent = {1, 1, 1, 128}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 641, 4, 0), .rstd = at(c, 642, 4, 0), .running_mean = at(c, 388, 4, 0), .running_variance = at(c, 389, 4, 0), .extent = {1, 1, 1, 128}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.1.attn.pe.0.conv2d
-static CUresult evaluation_260(context *c, int lane) {
+static CUresult evaluation_256(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 643, e, 64), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 646, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = at(c, 190, 4, 0), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_depthwise_64_3_2_32_8_y_n_n_n_e_e_no_sums, lane, n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 1, 1, 256, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.1.attn.pe.1.running
-static CUresult evaluation_262(context *c, int lane) {
+static CUresult evaluation_258(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 647, 4, 0), .rstd = at(c, 648, 4, 0), .running_mean = at(c, 391, 4, 0), .running_variance = at(c, 392, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.1.attn.proj.0.conv2d
-static CUresult evaluation_264(context *c, int lane) {
+static CUresult evaluation_260(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 649, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 650, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23040_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.1.attn.proj.1.running
-static CUresult evaluation_266(context *c, int lane) {
+static CUresult evaluation_262(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .running_mean = at(c, 394, 4, 0), .running_variance = at(c, 395, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.1.ffn.0.conv.conv2d
-static CUresult evaluation_268(context *c, int lane) {
+static CUresult evaluation_264(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 653, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 654, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.1.ffn.0.bn.running
-static CUresult evaluation_270(context *c, int lane) {
+static CUresult evaluation_266(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .extent = {1, 1, 1, 128}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .running_mean = at(c, 397, 4, 0), .running_variance = at(c, 398, 4, 0), .extent = {1, 1, 1, 128}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.blocks.0.1.ffn.1.0.conv2d
-static CUresult evaluation_272(context *c, int lane) {
+static CUresult evaluation_268(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 660, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 658, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_32_32_1_4_27136_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.blocks.0.1.ffn.1.1.running
-static CUresult evaluation_274(context *c, int lane) {
+static CUresult evaluation_270(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .extent = {1, 1, 1, 64}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .running_mean = at(c, 400, 4, 0), .running_variance = at(c, 401, 4, 0), .extent = {1, 1, 1, 64}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d neck.bottom_up_p5.cv2.conv.conv2d
-static CUresult evaluation_276(context *c, int lane) {
+static CUresult evaluation_272(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 663, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 612, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .output = {at(c, 661, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_32_1_4_49664_n_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // running_statistics neck.bottom_up_p5.cv2.bn.running
-static CUresult evaluation_278(context *c, int lane) {
+static CUresult evaluation_274(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .extent = {1, 1, 1, 128}};
+    const struct reprise_channel_arguments a = {.mean = at(c, 662, 4, 0), .rstd = at(c, 663, 4, 0), .running_mean = at(c, 403, 4, 0), .running_variance = at(c, 404, 4, 0), .extent = {1, 1, 1, 128}};
     r = launch(c, k_running_statistics_0x3727c5acu, lane, 1, 1, 1, 256, &a);
   }
   return r;
@@ -5479,11 +5426,11 @@ static CUresult backward_0_0(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 661, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 666, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 662, 4, 0), .rstd = at(c, 663, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 866, 4, 0), .dshift = at(c, 867, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 661, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 666, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 662, 4, 0), .rstd = at(c, 663, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 866, 4, 0), .dshift = at(c, 867, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5495,7 +5442,7 @@ static CUresult backward_0_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 663, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 668, e, 0), {0, 0, 128, 1}}, .y = {at(c, 870, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 664, 4, 0), .rstd = at(c, 665, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 868, 4, 0), .dshift = at(c, 869, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 661, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 666, e, 0), {0, 0, 128, 1}}, .y = {at(c, 868, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 662, 4, 0), .rstd = at(c, 663, 4, 0), .scale = at(c, 203, 4, 0), .shift = at(c, 204, 4, 0), .dscale = at(c, 866, 4, 0), .dshift = at(c, 867, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
@@ -5507,7 +5454,7 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 870, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 871, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 868, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 869, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 531968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
@@ -5519,8 +5466,8 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 870, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 612, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 868, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_128_96_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170), 2, 1, 256, &a);
   }
   return r;
 }
@@ -5531,7 +5478,7 @@ static CUresult backward_0_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 872, e, 0), {0, 0, 64, 1}}, .a = {at(c, 871, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 870, e, 0), {0, 0, 64, 1}}, .a = {at(c, 869, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 1024) * 64, 8), 256), 1, 1, 256, &a);
   }
   return r;
@@ -5543,11 +5490,11 @@ static CUresult backward_0_5(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 869, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 863, 4, 0), .dshift = at(c, 864, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
     r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 869, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 863, 4, 0), .dshift = at(c, 864, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5559,7 +5506,7 @@ static CUresult backward_0_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 660, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 871, e, 128), {0, 0, 192, 1}}, .y = {at(c, 873, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 661, 4, 0), .rstd = at(c, 662, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 865, 4, 0), .dshift = at(c, 866, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 658, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 869, e, 128), {0, 0, 192, 1}}, .y = {at(c, 871, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 659, 4, 0), .rstd = at(c, 660, 4, 0), .scale = at(c, 200, 4, 0), .shift = at(c, 201, 4, 0), .dscale = at(c, 863, 4, 0), .dshift = at(c, 864, 4, 0)};
     r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
@@ -5571,7 +5518,7 @@ static CUresult backward_0_7(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 873, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 874, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 656, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 871, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 872, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 523776 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 654, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
@@ -5583,7 +5530,7 @@ static CUresult backward_0_8(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 862, 4, 0), .dshift = at(c, 863, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 860, 4, 0), .dshift = at(c, 861, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5595,8 +5542,8 @@ static CUresult backward_0_9(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 659, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 873, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 657, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 871, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_128_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5607,7 +5554,7 @@ static CUresult backward_0_10(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 656, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 128, 1}}, .y = {at(c, 875, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 657, 4, 0), .rstd = at(c, 658, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 862, 4, 0), .dshift = at(c, 863, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 654, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 128, 1}}, .y = {at(c, 873, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 655, 4, 0), .rstd = at(c, 656, 4, 0), .scale = at(c, 197, 4, 0), .shift = at(c, 198, 4, 0), .dscale = at(c, 860, 4, 0), .dshift = at(c, 861, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
@@ -5619,7 +5566,7 @@ static CUresult backward_0_11(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 872, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 652, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 873, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 870, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 515584 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 650, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
@@ -5631,7 +5578,7 @@ static CUresult backward_0_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 859, 4, 0), .dshift = at(c, 860, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 870, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 857, 4, 0), .dshift = at(c, 858, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5643,8 +5590,8 @@ static CUresult backward_0_13(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 655, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 875, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 653, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 873, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_128_64_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5655,7 +5602,7 @@ static CUresult backward_0_14(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 876, e, 0), {0, 0, 0, 1}}, .a = {at(c, 872, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 874, e, 0), {0, 0, 0, 1}}, .a = {at(c, 870, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 16), 8), 256), 1, 1, 256, &a);
   }
   return r;
@@ -5667,7 +5614,7 @@ static CUresult backward_0_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 652, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 872, e, 0), {0, 0, 64, 1}}, .y = {at(c, 877, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 653, 4, 0), .rstd = at(c, 654, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 859, 4, 0), .dshift = at(c, 860, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 650, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 870, e, 0), {0, 0, 64, 1}}, .y = {at(c, 875, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 651, 4, 0), .rstd = at(c, 652, 4, 0), .scale = at(c, 194, 4, 0), .shift = at(c, 195, 4, 0), .dscale = at(c, 857, 4, 0), .dshift = at(c, 858, 4, 0)};
     r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
@@ -5679,7 +5626,7 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 877, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 878, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 648, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 875, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 876, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 511488 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 646, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 647, 4, 0), .rstd = at(c, 648, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
@@ -5691,7 +5638,7 @@ static CUresult backward_0_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 856, 4, 0), .dshift = at(c, 857, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 646, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 647, 4, 0), .rstd = at(c, 648, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 854, 4, 0), .dshift = at(c, 855, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
@@ -5703,8 +5650,8 @@ static CUresult backward_0_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 651, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 877, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 649, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 875, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64_256_64_4_73728_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5715,7 +5662,7 @@ static CUresult backward_0_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 879, e, 0), {0, 0, 0, 1}}, .a = {at(c, 878, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 877, e, 0), {0, 0, 0, 1}}, .a = {at(c, 876, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 16), 8), 256), 1, 1, 256, &a);
   }
   return r;
@@ -5727,7 +5674,7 @@ static CUresult backward_0_20(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 648, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 878, e, 0), {0, 0, 64, 1}}, .y = {at(c, 880, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 649, 4, 0), .rstd = at(c, 650, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 856, 4, 0), .dshift = at(c, 857, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 646, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 64, 1}}, .y = {at(c, 878, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 647, 4, 0), .rstd = at(c, 648, 4, 0), .scale = at(c, 191, 4, 0), .shift = at(c, 192, 4, 0), .dscale = at(c, 854, 4, 0), .dshift = at(c, 855, 4, 0)};
     r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
@@ -5739,7 +5686,7 @@ static CUresult backward_0_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 880, e, 0), h * w / 16, 2 * w, 64, 1}, .dx.output = {at(c, 881, e, 64), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 190, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 644, e, 64), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 878, e, 0), h * w / 16, 2 * w, 64, 1}, .dx.output = {at(c, 879, e, 64), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 190, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 643, e, 64), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -5749,3490 +5696,3386 @@ static CUresult backward_0_21(context *c, int lane) {
 static CUresult backward_0_22(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 855, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 9, 1, 1, 256, &a);
-  }
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
-// matmul neck.bottom_up_p5.blocks.0.1.attn.matmul.2.gradient_a
+// attention_gradient neck.bottom_up_p5.blocks.0.1.attn.attention.gradient
 static CUresult backward_0_23(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 879, e, 0), {h * w / 16, 0, 1, 64}}, .b = {at(c, 646, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 881, e, 64), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
+    const struct reprise_attention_arguments a = {.q = {at(c, 643, e, 0), {h * w / 8, 0, 128, 1}}, .k = {at(c, 643, e, 32), {h * w / 8, 0, 128, 1}}, .v = {at(c, 643, e, 64), {h * w / 8, 0, 128, 1}}, .y = {at(c, 644, e, 0), {h * w / 16, 0, 64, 1}}, .dy = {at(c, 877, e, 0), {h * w / 16, 0, 64, 1}}, .dq = {at(c, 879, e, 0), {h * w / 8, 0, 128, 1}}, .dk = {at(c, 879, e, 32), {h * w / 8, 0, 128, 1}}, .dv = {at(c, 879, e, 64), {h * w / 8, 0, 128, 1}}, .log_sum = at(c, 645, 4, 0), .inner = (int32_t)(1), .queries = (int32_t)(h * w / 1024), .keys = (int32_t)(h * w / 1024), .row_sums = c->scratch[lane], .padded = (int32_t)(ceiling(h * w / 1024, 64) * 64)};
+    r = launch(c, k_attention_row_sums_e_64_y, lane, ceiling(ceiling(h * w / 1024, 64) * 64, 32), 1, n, 256, &a);
   }
-  return r;
-}
-
-// matmul neck.bottom_up_p5.blocks.0.1.attn.matmul.2.gradient_b
-static CUresult backward_0_24(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 879, e, 0), {h * w / 16, 0, 64, 1}}, .b = {at(c, 644, e, 64), {h * w / 8, 0, 1, 128}}, .y = {at(c, 882, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
-  }
-  return r;
-}
-
-// softmax_gradient neck.bottom_up_p5.blocks.0.1.attn.softmax.gradient
-static CUresult backward_0_25(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 883, e, 0), {h * h * w * w / 1048576, h * h * w * w / 1048576, h * w / 1024, 1}}, .a = {at(c, 882, e, 0), {h * h * w * w / 1048576, h * h * w * w / 1048576, h * w / 1024, 1}}, .b = {at(c, 646, e, 0), {h * h * w * w / 1048576, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}};
-    r = launch(c, k_softmax_gradient_n_e_e_e, lane, n * h * w / 1024, 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// matmul neck.bottom_up_p5.blocks.0.1.attn.matmul.gradient_a
-static CUresult backward_0_26(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 32), {h * w / 8, 0, 1, 128}}, .b = {at(c, 883, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 881, e, 0), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
-  }
-  return r;
-}
-
-// matmul neck.bottom_up_p5.blocks.0.1.attn.matmul.gradient_b
-static CUresult backward_0_27(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 644, e, 0), {h * w / 8, 0, 1, 128}}, .b = {at(c, 883, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 881, e, 32), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
+    const struct reprise_attention_arguments a = {.q = {at(c, 643, e, 0), {h * w / 8, 0, 128, 1}}, .k = {at(c, 643, e, 32), {h * w / 8, 0, 128, 1}}, .v = {at(c, 643, e, 64), {h * w / 8, 0, 128, 1}}, .y = {at(c, 644, e, 0), {h * w / 16, 0, 64, 1}}, .dy = {at(c, 877, e, 0), {h * w / 16, 0, 64, 1}}, .dq = {at(c, 879, e, 0), {h * w / 8, 0, 128, 1}}, .dk = {at(c, 879, e, 32), {h * w / 8, 0, 128, 1}}, .dv = {at(c, 879, e, 64), {h * w / 8, 0, 128, 1}}, .log_sum = at(c, 645, 4, 0), .inner = (int32_t)(1), .queries = (int32_t)(h * w / 1024), .keys = (int32_t)(h * w / 1024), .row_sums = c->scratch[lane], .padded = (int32_t)(ceiling(h * w / 1024, 64) * 64)};
+    r = launch(c, k_attention_gradients_e_32_64_y_2_32_16_4_57344_0x3e3504f3u_written_written_added, lane, (ceiling(h * w / 1024, 64) + ceiling(h * w / 1024, 64)), 1, n, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.1.attn.qkv.1.normalize.sums
-static CUresult backward_0_28(context *c, int lane) {
+static CUresult backward_0_24(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 640, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 879, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 641, 4, 0), .rstd = at(c, 642, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 851, 4, 0), .dshift = at(c, 852, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 640, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 879, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 641, 4, 0), .rstd = at(c, 642, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 851, 4, 0), .dshift = at(c, 852, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p5.blocks.0.1.attn.qkv.1.normalize.gradient
-static CUresult backward_0_29(context *c, int lane) {
+static CUresult backward_0_25(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 641, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 881, e, 0), {0, 0, 128, 1}}, .y = {at(c, 884, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 642, 4, 0), .rstd = at(c, 643, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 853, 4, 0), .dshift = at(c, 854, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 640, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 879, e, 0), {0, 0, 128, 1}}, .y = {at(c, 880, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 641, 4, 0), .rstd = at(c, 642, 4, 0), .scale = at(c, 188, 4, 0), .shift = at(c, 189, 4, 0), .dscale = at(c, 851, 4, 0), .dshift = at(c, 852, 4, 0)};
     r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d.input_gradient
-static CUresult backward_0_30(context *c, int lane) {
+static CUresult backward_0_26(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 884, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 876, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 637, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 880, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 874, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 503296 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 636, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 637, 4, 0), .rstd = at(c, 638, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.cv3.bn.normalize.sums
-static CUresult backward_0_31(context *c, int lane) {
+static CUresult backward_0_27(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 850, 4, 0), .dshift = at(c, 851, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 636, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 637, 4, 0), .rstd = at(c, 638, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 848, 4, 0), .dshift = at(c, 849, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p5.blocks.0.1.attn.qkv.0.conv2d.weight_gradient
-static CUresult backward_0_32(context *c, int lane) {
+static CUresult backward_0_28(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 640, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 884, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 639, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 880, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_128_64_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p5.blocks.0.0.cv3.bn.normalize.gradient
-static CUresult backward_0_33(context *c, int lane) {
+static CUresult backward_0_29(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 637, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 876, e, 0), {0, 0, 64, 1}}, .y = {at(c, 885, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 638, 4, 0), .rstd = at(c, 639, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 850, 4, 0), .dshift = at(c, 851, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 636, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 874, e, 0), {0, 0, 64, 1}}, .y = {at(c, 881, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 637, 4, 0), .rstd = at(c, 638, 4, 0), .scale = at(c, 185, 4, 0), .shift = at(c, 186, 4, 0), .dscale = at(c, 848, 4, 0), .dshift = at(c, 849, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.cv3.conv.conv2d.input_gradient
-static CUresult backward_0_34(context *c, int lane) {
+static CUresult backward_0_30(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 885, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 886, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 881, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 882, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 499200 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.cv3.conv.conv2d.weight_gradient
-static CUresult backward_0_35(context *c, int lane) {
+static CUresult backward_0_31(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 621, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 885, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 620, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 881, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64_256_64_4_73728_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024), 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_36(context *c, int lane) {
+static CUresult backward_0_32(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 887, e, 0), {0, 0, 32, 1}}, .a = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 883, e, 0), {0, 0, 32, 1}}, .a = {at(c, 882, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 1024) * 32, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.bn.normalize.sums
-static CUresult backward_0_37(context *c, int lane) {
+static CUresult backward_0_33(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 633, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 882, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 634, 4, 0), .rstd = at(c, 635, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 845, 4, 0), .dshift = at(c, 846, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 633, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 882, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 634, 4, 0), .rstd = at(c, 635, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 845, 4, 0), .dshift = at(c, 846, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.bn.normalize.gradient
-static CUresult backward_0_38(context *c, int lane) {
+static CUresult backward_0_34(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 634, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 0), {0, 0, 64, 1}}, .y = {at(c, 888, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 635, 4, 0), .rstd = at(c, 636, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 847, 4, 0), .dshift = at(c, 848, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 633, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 882, e, 0), {0, 0, 64, 1}}, .y = {at(c, 884, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 634, 4, 0), .rstd = at(c, 635, 4, 0), .scale = at(c, 182, 4, 0), .shift = at(c, 183, 4, 0), .dscale = at(c, 845, 4, 0), .dshift = at(c, 846, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_39(context *c, int lane) {
+static CUresult backward_0_35(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 889, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 630, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 884, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 885, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 489984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 630, 4, 0), .rstd = at(c, 631, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.normalize.sums
-static CUresult backward_0_40(context *c, int lane) {
+static CUresult backward_0_36(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 844, 4, 0), .dshift = at(c, 845, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 629, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 885, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 630, 4, 0), .rstd = at(c, 631, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 842, 4, 0), .dshift = at(c, 843, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_41(context *c, int lane) {
+static CUresult backward_0_37(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 633, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 632, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 884, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.bn.normalize.gradient
-static CUresult backward_0_42(context *c, int lane) {
+static CUresult backward_0_38(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 630, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 32, 1}}, .y = {at(c, 890, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 631, 4, 0), .rstd = at(c, 632, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 844, 4, 0), .dshift = at(c, 845, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 629, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 885, e, 0), {0, 0, 32, 1}}, .y = {at(c, 886, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 630, 4, 0), .rstd = at(c, 631, 4, 0), .scale = at(c, 179, 4, 0), .shift = at(c, 180, 4, 0), .dscale = at(c, 842, 4, 0), .dshift = at(c, 843, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_43(context *c, int lane) {
+static CUresult backward_0_39(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 887, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 626, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 886, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 883, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 480768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 626, 4, 0), .rstd = at(c, 627, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_44(context *c, int lane) {
+static CUresult backward_0_40(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 841, 4, 0), .dshift = at(c, 842, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 625, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 883, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 626, 4, 0), .rstd = at(c, 627, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 839, 4, 0), .dshift = at(c, 840, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.1.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_45(context *c, int lane) {
+static CUresult backward_0_41(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 629, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 628, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 886, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455), 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_46(context *c, int lane) {
+static CUresult backward_0_42(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 891, e, 0), {0, 0, 0, 1}}, .a = {at(c, 887, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 32}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 887, e, 0), {0, 0, 0, 1}}, .a = {at(c, 883, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 32}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 32), 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_47(context *c, int lane) {
+static CUresult backward_0_43(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 626, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .y = {at(c, 892, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 627, 4, 0), .rstd = at(c, 628, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 841, 4, 0), .dshift = at(c, 842, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 625, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 883, e, 0), {0, 0, 32, 1}}, .y = {at(c, 888, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 626, 4, 0), .rstd = at(c, 627, 4, 0), .scale = at(c, 176, 4, 0), .shift = at(c, 177, 4, 0), .dscale = at(c, 839, 4, 0), .dshift = at(c, 840, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_48(context *c, int lane) {
+static CUresult backward_0_44(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 893, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 622, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 889, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 471552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 621, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 622, 4, 0), .rstd = at(c, 623, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_49(context *c, int lane) {
+static CUresult backward_0_45(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 893, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 838, 4, 0), .dshift = at(c, 839, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 621, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 622, 4, 0), .rstd = at(c, 623, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 836, 4, 0), .dshift = at(c, 837, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_50(context *c, int lane) {
+static CUresult backward_0_46(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 625, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 624, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 888, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.bn.normalize.gradient
-static CUresult backward_0_51(context *c, int lane) {
+static CUresult backward_0_47(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 622, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 893, e, 0), {0, 0, 32, 1}}, .y = {at(c, 894, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 623, 4, 0), .rstd = at(c, 624, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 838, 4, 0), .dshift = at(c, 839, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 621, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 889, e, 0), {0, 0, 32, 1}}, .y = {at(c, 890, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 622, 4, 0), .rstd = at(c, 623, 4, 0), .scale = at(c, 173, 4, 0), .shift = at(c, 174, 4, 0), .dscale = at(c, 836, 4, 0), .dshift = at(c, 837, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_52(context *c, int lane) {
+static CUresult backward_0_48(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 894, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 891, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 614, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 887, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 462336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 613, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 614, 4, 0), .rstd = at(c, 615, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.cv1.bn.normalize.sums
-static CUresult backward_0_53(context *c, int lane) {
+static CUresult backward_0_49(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 891, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 832, 4, 0), .dshift = at(c, 833, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 613, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 614, 4, 0), .rstd = at(c, 615, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 830, 4, 0), .dshift = at(c, 831, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_54(context *c, int lane) {
+static CUresult backward_0_50(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 617, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 894, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_10(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 616, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 890, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_10(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.sums
-static CUresult backward_0_55(context *c, int lane) {
+static CUresult backward_0_51(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 617, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 882, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 618, 4, 0), .rstd = at(c, 619, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 833, 4, 0), .dshift = at(c, 834, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 617, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 882, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 618, 4, 0), .rstd = at(c, 619, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 833, 4, 0), .dshift = at(c, 834, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p5.blocks.0.0.cv2.bn.normalize.gradient
-static CUresult backward_0_56(context *c, int lane) {
+static CUresult backward_0_52(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 618, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 886, e, 32), {0, 0, 64, 1}}, .y = {at(c, 895, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 619, 4, 0), .rstd = at(c, 620, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 835, 4, 0), .dshift = at(c, 836, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 617, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 882, e, 32), {0, 0, 64, 1}}, .y = {at(c, 891, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 618, 4, 0), .rstd = at(c, 619, 4, 0), .scale = at(c, 170, 4, 0), .shift = at(c, 171, 4, 0), .dscale = at(c, 833, 4, 0), .dshift = at(c, 834, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_57(context *c, int lane) {
+static CUresult backward_0_53(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 871, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 891, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 869, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 460288 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_58(context *c, int lane) {
+static CUresult backward_0_54(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 895, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 612, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 891, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p5.blocks.0.0.cv1.bn.normalize.gradient
-static CUresult backward_0_59(context *c, int lane) {
+static CUresult backward_0_55(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 614, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 891, e, 0), {0, 0, 32, 1}}, .y = {at(c, 896, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 615, 4, 0), .rstd = at(c, 616, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 832, 4, 0), .dshift = at(c, 833, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 613, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 887, e, 0), {0, 0, 32, 1}}, .y = {at(c, 892, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 614, 4, 0), .rstd = at(c, 615, 4, 0), .scale = at(c, 167, 4, 0), .shift = at(c, 168, 4, 0), .dscale = at(c, 830, 4, 0), .dshift = at(c, 831, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p5.blocks.0.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_60(context *c, int lane) {
+static CUresult backward_0_56(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 871, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 869, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 458240 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p5.blocks.0.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_61(context *c, int lane) {
+static CUresult backward_0_57(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 613, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 896, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 612, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 892, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p5.cv1.bn.normalize.sums
-static CUresult backward_0_62(context *c, int lane) {
+static CUresult backward_0_58(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 609, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 869, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 610, 4, 0), .rstd = at(c, 611, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 827, 4, 0), .dshift = at(c, 828, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 609, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 869, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 610, 4, 0), .rstd = at(c, 611, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 827, 4, 0), .dshift = at(c, 828, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p5.cv1.bn.normalize.gradient
-static CUresult backward_0_63(context *c, int lane) {
+static CUresult backward_0_59(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 610, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 871, e, 0), {0, 0, 192, 1}}, .y = {at(c, 897, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 611, 4, 0), .rstd = at(c, 612, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 829, 4, 0), .dshift = at(c, 830, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 609, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 869, e, 0), {0, 0, 192, 1}}, .y = {at(c, 893, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 610, 4, 0), .rstd = at(c, 611, 4, 0), .scale = at(c, 164, 4, 0), .shift = at(c, 165, 4, 0), .dscale = at(c, 827, 4, 0), .dshift = at(c, 828, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p5.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_64(context *c, int lane) {
+static CUresult backward_0_60(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 897, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 898, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 893, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 894, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 433664 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p5.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_65(context *c, int lane) {
+static CUresult backward_0_61(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 549, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 897, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 548, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 893, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_128_96_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170), 2, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.down_n4.bn.normalize.sums
-static CUresult backward_0_66(context *c, int lane) {
+static CUresult backward_0_62(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 606, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 607, 4, 0), .rstd = at(c, 608, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 824, 4, 0), .dshift = at(c, 825, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 606, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 607, 4, 0), .rstd = at(c, 608, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 824, 4, 0), .dshift = at(c, 825, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.down_n4.bn.normalize.gradient
-static CUresult backward_0_67(context *c, int lane) {
+static CUresult backward_0_63(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 607, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 898, e, 0), {0, 0, 192, 1}}, .y = {at(c, 899, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 608, 4, 0), .rstd = at(c, 609, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 826, 4, 0), .dshift = at(c, 827, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 606, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 894, e, 0), {0, 0, 192, 1}}, .y = {at(c, 895, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 607, 4, 0), .rstd = at(c, 608, 4, 0), .scale = at(c, 161, 4, 0), .shift = at(c, 162, 4, 0), .dscale = at(c, 824, 4, 0), .dshift = at(c, 825, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.down_n4.conv.conv2d.input_gradient
-static CUresult backward_0_68(context *c, int lane) {
+static CUresult backward_0_64(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 667, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 604, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 895, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 665, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 396800 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 603, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 604, 4, 0), .rstd = at(c, 605, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0)};
     r = launch(c, k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_32_9_57744_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 2, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p4.cv2.bn.normalize.sums
-static CUresult backward_0_69(context *c, int lane) {
+static CUresult backward_0_65(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 667, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 823, 4, 0), .dshift = at(c, 824, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198))), .rows = (int32_t)(ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 603, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 665, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 604, 4, 0), .rstd = at(c, 605, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 821, 4, 0), .dshift = at(c, 822, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198))), .rows = (int32_t)(ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.down_n4.conv.conv2d.weight_gradient
-static CUresult backward_0_70(context *c, int lane) {
+static CUresult backward_0_66(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 899, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 13, .entry = {{kept(c, lane), at(c, 867, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 864, 4, 0), 96, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 861, 4, 0), 128, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 858, 4, 0), 160, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 852, 4, 0), 176, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 849, 4, 0), 208, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 846, 4, 0), 224, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 843, 4, 0), 260, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 840, 4, 0), 296, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 837, 4, 0), 332, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 831, 4, 0), 368, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 828, 4, 0), 376, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 825, 4, 0), 472, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 616, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 2, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 895, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 66), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32_256_4_3_98928, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 66), 113), 2, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p4.cv2.bn.normalize.gradient
-static CUresult backward_0_71(context *c, int lane) {
+static CUresult backward_0_67(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 604, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 667, e, 0), {0, 0, 64, 1}}, .y = {at(c, 900, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 605, 4, 0), .rstd = at(c, 606, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 823, 4, 0), .dshift = at(c, 824, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 603, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 665, e, 0), {0, 0, 64, 1}}, .y = {at(c, 896, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 604, 4, 0), .rstd = at(c, 605, 4, 0), .scale = at(c, 158, 4, 0), .shift = at(c, 159, 4, 0), .dscale = at(c, 821, 4, 0), .dshift = at(c, 822, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p4.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_72(context *c, int lane) {
+static CUresult backward_0_68(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 900, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 901, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 896, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 897, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 390656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p4.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_73(context *c, int lane) {
+static CUresult backward_0_69(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 900, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 595, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 896, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_15(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_96_256_64_4_90112_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682), 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy neck.bottom_up_p4.blocks.0.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_74(context *c, int lane) {
+static CUresult backward_0_70(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 901, e, 32), {0, 0, 96, 1}}, .a = {at(c, 901, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 897, e, 32), {0, 0, 96, 1}}, .a = {at(c, 897, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}};
     r = launch(c, k_elementwise_copy_operation_y_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 256) * 32, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p4.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_75(context *c, int lane) {
+static CUresult backward_0_71(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 600, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 897, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 601, 4, 0), .rstd = at(c, 602, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 818, 4, 0), .dshift = at(c, 819, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 600, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 897, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 601, 4, 0), .rstd = at(c, 602, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 818, 4, 0), .dshift = at(c, 819, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p4.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_76(context *c, int lane) {
+static CUresult backward_0_72(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 601, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 901, e, 64), {0, 0, 96, 1}}, .y = {at(c, 902, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 602, 4, 0), .rstd = at(c, 603, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 820, 4, 0), .dshift = at(c, 821, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 600, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 897, e, 64), {0, 0, 96, 1}}, .y = {at(c, 898, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 601, 4, 0), .rstd = at(c, 602, 4, 0), .scale = at(c, 155, 4, 0), .shift = at(c, 156, 4, 0), .dscale = at(c, 818, 4, 0), .dshift = at(c, 819, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p4.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_77(context *c, int lane) {
+static CUresult backward_0_73(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 902, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 903, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 597, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 898, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 899, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 381440 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 596, e, 0), h * w / 8, 2 * w, 32, 1}, .mean = at(c, 597, 4, 0), .rstd = at(c, 598, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p4.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_78(context *c, int lane) {
+static CUresult backward_0_74(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 903, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 817, 4, 0), .dshift = at(c, 818, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 596, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 899, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 597, 4, 0), .rstd = at(c, 598, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 815, 4, 0), .dshift = at(c, 816, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_79(context *c, int lane) {
+static CUresult backward_0_75(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 600, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 902, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 599, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 898, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p4.blocks.0.cv1.bn.normalize.gradient
-static CUresult backward_0_80(context *c, int lane) {
+static CUresult backward_0_76(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 597, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 903, e, 0), {0, 0, 32, 1}}, .y = {at(c, 904, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 598, 4, 0), .rstd = at(c, 599, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 817, 4, 0), .dshift = at(c, 818, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 596, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 899, e, 0), {0, 0, 32, 1}}, .y = {at(c, 900, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 597, 4, 0), .rstd = at(c, 598, 4, 0), .scale = at(c, 152, 4, 0), .shift = at(c, 153, 4, 0), .dscale = at(c, 815, 4, 0), .dshift = at(c, 816, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p4.blocks.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_81(context *c, int lane) {
+static CUresult backward_0_77(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 904, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 901, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 900, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 897, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 372224 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p4.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_82(context *c, int lane) {
+static CUresult backward_0_78(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 596, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 904, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 595, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 900, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.bottom_up_p4.cv1.bn.normalize.sums
-static CUresult backward_0_83(context *c, int lane) {
+static CUresult backward_0_79(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 592, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 897, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 593, 4, 0), .rstd = at(c, 594, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 812, 4, 0), .dshift = at(c, 813, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 592, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 897, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 593, 4, 0), .rstd = at(c, 594, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 812, 4, 0), .dshift = at(c, 813, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.bottom_up_p4.cv1.bn.normalize.gradient
-static CUresult backward_0_84(context *c, int lane) {
+static CUresult backward_0_80(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 593, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 901, e, 0), {0, 0, 96, 1}}, .y = {at(c, 905, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 594, 4, 0), .rstd = at(c, 595, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 814, 4, 0), .dshift = at(c, 815, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 592, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 897, e, 0), {0, 0, 96, 1}}, .y = {at(c, 901, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 593, 4, 0), .rstd = at(c, 594, 4, 0), .scale = at(c, 149, 4, 0), .shift = at(c, 150, 4, 0), .dscale = at(c, 812, 4, 0), .dshift = at(c, 813, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.bottom_up_p4.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_85(context *c, int lane) {
+static CUresult backward_0_81(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 906, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 901, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 902, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 366080 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.bottom_up_p4.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_86(context *c, int lane) {
+static CUresult backward_0_82(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 575, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 905, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 574, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 901, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_96_256_64_4_90112_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.down_n3.bn.normalize.sums
-static CUresult backward_0_87(context *c, int lane) {
+static CUresult backward_0_83(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 589, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 902, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 590, 4, 0), .rstd = at(c, 591, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 809, 4, 0), .dshift = at(c, 810, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 589, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 902, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 590, 4, 0), .rstd = at(c, 591, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 809, 4, 0), .dshift = at(c, 810, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.down_n3.bn.normalize.gradient
-static CUresult backward_0_88(context *c, int lane) {
+static CUresult backward_0_84(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 590, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 906, e, 0), {0, 0, 96, 1}}, .y = {at(c, 907, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 591, 4, 0), .rstd = at(c, 592, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 811, 4, 0), .dshift = at(c, 812, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 589, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 902, e, 0), {0, 0, 96, 1}}, .y = {at(c, 903, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 590, 4, 0), .rstd = at(c, 591, 4, 0), .scale = at(c, 146, 4, 0), .shift = at(c, 147, 4, 0), .dscale = at(c, 809, 4, 0), .dshift = at(c, 810, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.down_n3.conv.conv2d.input_gradient
-static CUresult backward_0_89(context *c, int lane) {
+static CUresult backward_0_85(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 907, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 666, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 587, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 903, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 664, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 356864 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 586, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 587, 4, 0), .rstd = at(c, 588, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0)};
     r = launch(c, k_convolution_strided_gradient_e_shape_32_32_3_2_1_64_32_9_29520_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p3.cv2.bn.normalize.sums
-static CUresult backward_0_90(context *c, int lane) {
+static CUresult backward_0_86(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 666, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 808, 4, 0), .dshift = at(c, 809, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 586, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 664, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 587, 4, 0), .rstd = at(c, 588, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 806, 4, 0), .dshift = at(c, 807, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.down_n3.conv.conv2d.weight_gradient
-static CUresult backward_0_91(context *c, int lane) {
+static CUresult backward_0_87(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 907, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_19(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 1, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 903, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_19(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32_256_4_3_86640, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455), 1, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 18, .entry = {{kept(c, lane), at(c, 865, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 862, 4, 0), 96, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 859, 4, 0), 128, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 856, 4, 0), 160, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 850, 4, 0), 176, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 847, 4, 0), 208, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 844, 4, 0), 224, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 841, 4, 0), 260, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 838, 4, 0), 296, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 835, 4, 0), 332, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 829, 4, 0), 368, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 826, 4, 0), 376, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 823, 4, 0), 472, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 66), 113)), 36864, 64, 64, 9, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 820, 4, 0), 616, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 817, 4, 0), 640, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 814, 4, 0), 676, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 811, 4, 0), 712, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 808, 4, 0), 736, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 455)), 9216, 32, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 772, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.top_down_p3.cv2.bn.normalize.gradient
-static CUresult backward_0_92(context *c, int lane) {
+static CUresult backward_0_88(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 587, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 666, e, 0), {0, 0, 32, 1}}, .y = {at(c, 908, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 588, 4, 0), .rstd = at(c, 589, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 808, 4, 0), .dshift = at(c, 809, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 586, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 664, e, 0), {0, 0, 32, 1}}, .y = {at(c, 904, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 587, 4, 0), .rstd = at(c, 588, 4, 0), .scale = at(c, 143, 4, 0), .shift = at(c, 144, 4, 0), .dscale = at(c, 806, 4, 0), .dshift = at(c, 807, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.top_down_p3.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_93(context *c, int lane) {
+static CUresult backward_0_89(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 908, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 909, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 904, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 905, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 355328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_convolution_pointwise_e_shape_48_32_1_1_1_128_64_2_4_45568_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.top_down_p3.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_94(context *c, int lane) {
+static CUresult backward_0_90(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 908, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_48_32_1_1_1_32_48, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 6, .entry = {{kept(c, lane), at(c, 822, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 819, 4, 0), 48, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 816, 4, 0), 120, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 813, 4, 0), 192, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 810, 4, 0), 240, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 807, 4, 0), 312, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730)), 1536, 48, 32, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 360, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 578, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 904, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_48_32_1_1_1_32_48_128_64_4_49152_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730), 1, 1, 128, &a);
   }
   return r;
 }
 
 // copy neck.top_down_p3.blocks.0.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_95(context *c, int lane) {
+static CUresult backward_0_91(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 909, e, 16), {0, 0, 48, 1}}, .a = {at(c, 909, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 905, e, 16), {0, 0, 48, 1}}, .a = {at(c, 905, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}};
     r = launch(c, k_elementwise_copy_operation_y_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 64) * 16, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p3.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_96(context *c, int lane) {
+static CUresult backward_0_92(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 583, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 905, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 584, 4, 0), .rstd = at(c, 585, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 803, 4, 0), .dshift = at(c, 804, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 583, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 905, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 584, 4, 0), .rstd = at(c, 585, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 803, 4, 0), .dshift = at(c, 804, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.top_down_p3.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_97(context *c, int lane) {
+static CUresult backward_0_93(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 584, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 909, e, 32), {0, 0, 48, 1}}, .y = {at(c, 910, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 585, 4, 0), .rstd = at(c, 586, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 805, 4, 0), .dshift = at(c, 806, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 583, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 905, e, 32), {0, 0, 48, 1}}, .y = {at(c, 906, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 584, 4, 0), .rstd = at(c, 585, 4, 0), .scale = at(c, 140, 4, 0), .shift = at(c, 141, 4, 0), .dscale = at(c, 803, 4, 0), .dshift = at(c, 804, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.top_down_p3.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_98(context *c, int lane) {
+static CUresult backward_0_94(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 910, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 911, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 580, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 906, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 907, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 353024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 579, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 580, 4, 0), .rstd = at(c, 581, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p3.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_99(context *c, int lane) {
+static CUresult backward_0_95(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 911, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 802, 4, 0), .dshift = at(c, 803, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 579, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 907, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 580, 4, 0), .rstd = at(c, 581, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 800, 4, 0), .dshift = at(c, 801, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.top_down_p3.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_100(context *c, int lane) {
+static CUresult backward_0_96(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 583, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 910, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 582, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 906, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16_128_8_3_44352, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.top_down_p3.blocks.0.cv1.bn.normalize.gradient
-static CUresult backward_0_101(context *c, int lane) {
+static CUresult backward_0_97(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 580, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 911, e, 0), {0, 0, 16, 1}}, .y = {at(c, 912, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 581, 4, 0), .rstd = at(c, 582, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 802, 4, 0), .dshift = at(c, 803, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 579, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 907, e, 0), {0, 0, 16, 1}}, .y = {at(c, 908, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 580, 4, 0), .rstd = at(c, 581, 4, 0), .scale = at(c, 137, 4, 0), .shift = at(c, 138, 4, 0), .dscale = at(c, 800, 4, 0), .dshift = at(c, 801, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.top_down_p3.blocks.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_102(context *c, int lane) {
+static CUresult backward_0_98(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 909, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 908, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 905, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 350720 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.top_down_p3.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_103(context *c, int lane) {
+static CUresult backward_0_99(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 579, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 912, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 578, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 908, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16_128_8_3_44352, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p3.cv1.bn.normalize.sums
-static CUresult backward_0_104(context *c, int lane) {
+static CUresult backward_0_100(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 575, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 905, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 576, 4, 0), .rstd = at(c, 577, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 797, 4, 0), .dshift = at(c, 798, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 575, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 905, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 576, 4, 0), .rstd = at(c, 577, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 797, 4, 0), .dshift = at(c, 798, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.top_down_p3.cv1.bn.normalize.gradient
-static CUresult backward_0_105(context *c, int lane) {
+static CUresult backward_0_101(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 576, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 909, e, 0), {0, 0, 48, 1}}, .y = {at(c, 913, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 577, 4, 0), .rstd = at(c, 578, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 799, 4, 0), .dshift = at(c, 800, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 575, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 905, e, 0), {0, 0, 48, 1}}, .y = {at(c, 909, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 576, 4, 0), .rstd = at(c, 577, 4, 0), .scale = at(c, 134, 4, 0), .shift = at(c, 135, 4, 0), .dscale = at(c, 797, 4, 0), .dshift = at(c, 798, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.top_down_p3.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_106(context *c, int lane) {
+static CUresult backward_0_102(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 914, e, 0), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 909, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 910, e, 0), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 346624 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_convolution_pointwise_e_shape_128_32_1_1_1_64_128_2_4_29184_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.top_down_p3.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_107(context *c, int lane) {
+static CUresult backward_0_103(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 913, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_23(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 0), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 909, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_23(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_32_1_1_1_32_128_256_64_4_90112_y, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 1024), 1, 1, 256, &a);
   }
   return r;
 }
 
 // upsample_gradient neck.upsample.2.gradient
-static CUresult backward_0_108(context *c, int lane) {
+static CUresult backward_0_104(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_map_arguments a = {.x = {at(c, 906, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .y = {at(c, 914, e, 0), 2 * h * w, 16 * w, 128, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_map_arguments a = {.x = {at(c, 902, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .y = {at(c, 910, e, 0), 2 * h * w, 16 * w, 128, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_upsample_gradient_64_8_y_e_e, lane, ceiling((n * h * w / 256) * 8, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.cv2.bn.normalize.sums
-static CUresult backward_0_109(context *c, int lane) {
+static CUresult backward_0_105(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 571, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 902, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 572, 4, 0), .rstd = at(c, 573, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 794, 4, 0), .dshift = at(c, 795, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 571, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 902, e, 32), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 572, 4, 0), .rstd = at(c, 573, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 794, 4, 0), .dshift = at(c, 795, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.top_down_p4.cv2.bn.normalize.gradient
-static CUresult backward_0_110(context *c, int lane) {
+static CUresult backward_0_106(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 572, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 906, e, 32), {0, 0, 96, 1}}, .y = {at(c, 915, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 573, 4, 0), .rstd = at(c, 574, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 796, 4, 0), .dshift = at(c, 797, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 571, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 902, e, 32), {0, 0, 96, 1}}, .y = {at(c, 911, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 572, 4, 0), .rstd = at(c, 573, 4, 0), .scale = at(c, 131, 4, 0), .shift = at(c, 132, 4, 0), .dscale = at(c, 794, 4, 0), .dshift = at(c, 795, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.top_down_p4.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_111(context *c, int lane) {
+static CUresult backward_0_107(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 915, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 916, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 911, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 912, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 340480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.top_down_p4.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_112(context *c, int lane) {
+static CUresult backward_0_108(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 915, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 552, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 911, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_96_256_64_4_90112_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.blocks.0.cv3.bn.normalize.sums
-static CUresult backward_0_113(context *c, int lane) {
+static CUresult backward_0_109(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 568, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 569, 4, 0), .rstd = at(c, 570, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 791, 4, 0), .dshift = at(c, 792, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 568, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 569, 4, 0), .rstd = at(c, 570, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 791, 4, 0), .dshift = at(c, 792, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.top_down_p4.blocks.0.cv3.bn.normalize.gradient
-static CUresult backward_0_114(context *c, int lane) {
+static CUresult backward_0_110(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 569, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 916, e, 64), {0, 0, 96, 1}}, .y = {at(c, 917, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 570, 4, 0), .rstd = at(c, 571, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 793, 4, 0), .dshift = at(c, 794, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 568, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 912, e, 64), {0, 0, 96, 1}}, .y = {at(c, 913, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 569, 4, 0), .rstd = at(c, 570, 4, 0), .scale = at(c, 128, 4, 0), .shift = at(c, 129, 4, 0), .dscale = at(c, 791, 4, 0), .dshift = at(c, 792, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.top_down_p4.blocks.0.cv3.conv.conv2d.input_gradient
-static CUresult backward_0_115(context *c, int lane) {
+static CUresult backward_0_111(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 917, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 918, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 913, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 914, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 339456 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.top_down_p4.blocks.0.cv3.conv.conv2d.weight_gradient
-static CUresult backward_0_116(context *c, int lane) {
+static CUresult backward_0_112(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 561, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 917, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_25(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 804, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 801, 4, 0), 72, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 798, 4, 0), 144, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 264), 1024)), 4096, 128, 32, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 795, 4, 0), 272, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 792, 4, 0), 320, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), 1024, 32, 32, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 328, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 560, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 913, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_25(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
   }
   return r;
 }
 
 // copy neck.top_down_p4.blocks.0.blocks.0.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_117(context *c, int lane) {
+static CUresult backward_0_113(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 919, e, 0), {0, 0, 16, 1}}, .a = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 915, e, 0), {0, 0, 16, 1}}, .a = {at(c, 914, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 256) * 16, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.blocks.0.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_118(context *c, int lane) {
+static CUresult backward_0_114(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 565, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 914, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 566, 4, 0), .rstd = at(c, 567, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 788, 4, 0), .dshift = at(c, 789, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 565, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 914, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 566, 4, 0), .rstd = at(c, 567, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 788, 4, 0), .dshift = at(c, 789, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.top_down_p4.blocks.0.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_119(context *c, int lane) {
+static CUresult backward_0_115(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 566, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 0), {0, 0, 32, 1}}, .y = {at(c, 920, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 567, 4, 0), .rstd = at(c, 568, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 790, 4, 0), .dshift = at(c, 791, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 565, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 914, e, 0), {0, 0, 32, 1}}, .y = {at(c, 916, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 566, 4, 0), .rstd = at(c, 567, 4, 0), .scale = at(c, 125, 4, 0), .shift = at(c, 126, 4, 0), .dscale = at(c, 788, 4, 0), .dshift = at(c, 789, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_120(context *c, int lane) {
+static CUresult backward_0_116(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 921, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 562, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 916, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 917, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 337152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 561, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 562, 4, 0), .rstd = at(c, 563, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.blocks.0.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_121(context *c, int lane) {
+static CUresult backward_0_117(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 787, 4, 0), .dshift = at(c, 788, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 561, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 917, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 562, 4, 0), .rstd = at(c, 563, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 785, 4, 0), .dshift = at(c, 786, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_122(context *c, int lane) {
+static CUresult backward_0_118(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 565, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 564, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 916, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_26(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16_128_8_3_44352, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.top_down_p4.blocks.0.blocks.0.cv1.bn.normalize.gradient
-static CUresult backward_0_123(context *c, int lane) {
+static CUresult backward_0_119(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 562, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 921, e, 0), {0, 0, 16, 1}}, .y = {at(c, 922, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 563, 4, 0), .rstd = at(c, 564, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 787, 4, 0), .dshift = at(c, 788, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 561, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 917, e, 0), {0, 0, 16, 1}}, .y = {at(c, 918, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 562, 4, 0), .rstd = at(c, 563, 4, 0), .scale = at(c, 122, 4, 0), .shift = at(c, 123, 4, 0), .dscale = at(c, 785, 4, 0), .dshift = at(c, 786, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_124(context *c, int lane) {
+static CUresult backward_0_120(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 922, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 919, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 554, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 918, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 915, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 334848 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 553, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 554, 4, 0), .rstd = at(c, 555, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_125(context *c, int lane) {
+static CUresult backward_0_121(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 781, 4, 0), .dshift = at(c, 782, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 553, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 915, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 554, 4, 0), .rstd = at(c, 555, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 779, 4, 0), .dshift = at(c, 780, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.top_down_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_126(context *c, int lane) {
+static CUresult backward_0_122(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 557, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 922, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_27(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 556, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 918, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_27(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16_128_8_3_44352, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_127(context *c, int lane) {
+static CUresult backward_0_123(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 557, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 914, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 558, 4, 0), .rstd = at(c, 559, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 782, 4, 0), .dshift = at(c, 783, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 557, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 914, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 558, 4, 0), .rstd = at(c, 559, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 782, 4, 0), .dshift = at(c, 783, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.top_down_p4.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_128(context *c, int lane) {
+static CUresult backward_0_124(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 558, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 918, e, 16), {0, 0, 32, 1}}, .y = {at(c, 923, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 559, 4, 0), .rstd = at(c, 560, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 784, 4, 0), .dshift = at(c, 785, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 557, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 914, e, 16), {0, 0, 32, 1}}, .y = {at(c, 919, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 558, 4, 0), .rstd = at(c, 559, 4, 0), .scale = at(c, 119, 4, 0), .shift = at(c, 120, 4, 0), .dscale = at(c, 782, 4, 0), .dshift = at(c, 783, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_129(context *c, int lane) {
+static CUresult backward_0_125(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 916, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 919, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 912, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 334336 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.top_down_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_130(context *c, int lane) {
+static CUresult backward_0_126(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 923, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 552, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 919, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.top_down_p4.blocks.0.cv1.bn.normalize.gradient
-static CUresult backward_0_131(context *c, int lane) {
+static CUresult backward_0_127(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 554, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 919, e, 0), {0, 0, 16, 1}}, .y = {at(c, 924, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 555, 4, 0), .rstd = at(c, 556, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 781, 4, 0), .dshift = at(c, 782, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 553, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 915, e, 0), {0, 0, 16, 1}}, .y = {at(c, 920, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 554, 4, 0), .rstd = at(c, 555, 4, 0), .scale = at(c, 116, 4, 0), .shift = at(c, 117, 4, 0), .dscale = at(c, 779, 4, 0), .dshift = at(c, 780, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.top_down_p4.blocks.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_132(context *c, int lane) {
+static CUresult backward_0_128(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 916, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 912, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 333824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.top_down_p4.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_133(context *c, int lane) {
+static CUresult backward_0_129(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 553, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 924, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 552, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 920, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 9, .entry = {{kept(c, lane), at(c, 805, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 2730)), 1536, 48, 32, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 802, 4, 0), 48, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 799, 4, 0), 120, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 796, 4, 0), 192, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 1024)), 4096, 128, 32, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 793, 4, 0), 256, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 790, 4, 0), 280, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_26(n, h, w), at(c, 787, 4, 0), 288, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_27(n, h, w), at(c, 784, 4, 0), 306, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 778, 4, 0), 324, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 328, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce neck.top_down_p4.cv1.bn.normalize.sums
-static CUresult backward_0_134(context *c, int lane) {
+static CUresult backward_0_130(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 549, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 550, 4, 0), .rstd = at(c, 551, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 776, 4, 0), .dshift = at(c, 777, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 549, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 550, 4, 0), .rstd = at(c, 551, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 776, 4, 0), .dshift = at(c, 777, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient neck.top_down_p4.cv1.bn.normalize.gradient
-static CUresult backward_0_135(context *c, int lane) {
+static CUresult backward_0_131(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 550, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 916, e, 0), {0, 0, 96, 1}}, .y = {at(c, 925, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 551, 4, 0), .rstd = at(c, 552, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 778, 4, 0), .dshift = at(c, 779, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 549, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 912, e, 0), {0, 0, 96, 1}}, .y = {at(c, 921, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 550, 4, 0), .rstd = at(c, 551, 4, 0), .scale = at(c, 113, 4, 0), .shift = at(c, 114, 4, 0), .dscale = at(c, 776, 4, 0), .dshift = at(c, 777, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient neck.top_down_p4.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_136(context *c, int lane) {
+static CUresult backward_0_132(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 925, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 926, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 921, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 922, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 321536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_192_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 132), 2, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient neck.top_down_p4.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_137(context *c, int lane) {
+static CUresult backward_0_133(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 925, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_30(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_192_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341), 3, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 921, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 132), 341)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_64_1_1_1_64_96_256_64_4_90112_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 132), 341), 2, 1, 256, &a);
   }
   return r;
 }
 
 // upsample_gradient neck.upsample.gradient
-static CUresult backward_0_138(context *c, int lane) {
+static CUresult backward_0_134(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_map_arguments a = {.x = {at(c, 898, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .y = {at(c, 926, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_map_arguments a = {.x = {at(c, 894, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .y = {at(c, 922, e, 0), 3 * h * w / 4, 12 * w, 192, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_upsample_gradient_128_8_y_e_e, lane, ceiling((n * h * w / 1024) * 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.attn_p5.cv2.bn.normalize.sums
-static CUresult backward_0_139(context *c, int lane) {
+static CUresult backward_0_135(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 545, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 894, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 546, 4, 0), .rstd = at(c, 547, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 773, 4, 0), .dshift = at(c, 774, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 545, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 894, e, 64), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 546, 4, 0), .rstd = at(c, 547, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 773, 4, 0), .dshift = at(c, 774, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.attn_p5.cv2.bn.normalize.gradient
-static CUresult backward_0_140(context *c, int lane) {
+static CUresult backward_0_136(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 546, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 898, e, 64), {0, 0, 192, 1}}, .y = {at(c, 927, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 547, 4, 0), .rstd = at(c, 548, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 775, 4, 0), .dshift = at(c, 776, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 545, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 894, e, 64), {0, 0, 192, 1}}, .y = {at(c, 923, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 546, 4, 0), .rstd = at(c, 547, 4, 0), .scale = at(c, 110, 4, 0), .shift = at(c, 111, 4, 0), .dscale = at(c, 773, 4, 0), .dshift = at(c, 774, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.attn_p5.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_141(context *c, int lane) {
+static CUresult backward_0_137(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 927, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 928, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 923, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 924, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 305152 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.attn_p5.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_142(context *c, int lane) {
+static CUresult backward_0_138(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 545, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 927, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_31(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 544, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 923, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_31(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_128_128_256_32_4_69632_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy backbone.attn_p5.concat.copy0.gradient
-static CUresult backward_0_143(context *c, int lane) {
+static CUresult backward_0_139(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 929, e, 0), {0, 0, 128, 1}}, .a = {at(c, 928, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 925, e, 0), {0, 0, 128, 1}}, .a = {at(c, 924, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 1024) * 64, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy backbone.attn_p5.blocks.0.ffn.1.1.normalize.residual_gradient
-static CUresult backward_0_144(context *c, int lane) {
+static CUresult backward_0_140(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 930, e, 0), {0, 0, 64, 1}}, .a = {at(c, 928, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 926, e, 0), {0, 0, 64, 1}}, .a = {at(c, 924, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 1024) * 64, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.attn_p5.blocks.0.ffn.1.1.normalize.sums
-static CUresult backward_0_145(context *c, int lane) {
+static CUresult backward_0_141(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 541, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 924, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 542, 4, 0), .rstd = at(c, 543, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 770, 4, 0), .dshift = at(c, 771, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
     r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 541, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 924, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 542, 4, 0), .rstd = at(c, 543, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 770, 4, 0), .dshift = at(c, 771, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.attn_p5.blocks.0.ffn.1.1.normalize.gradient
-static CUresult backward_0_146(context *c, int lane) {
+static CUresult backward_0_142(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 542, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 928, e, 64), {0, 0, 128, 1}}, .y = {at(c, 931, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 543, 4, 0), .rstd = at(c, 544, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 772, 4, 0), .dshift = at(c, 773, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 541, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 924, e, 64), {0, 0, 128, 1}}, .y = {at(c, 927, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 542, 4, 0), .rstd = at(c, 543, 4, 0), .scale = at(c, 107, 4, 0), .shift = at(c, 108, 4, 0), .dscale = at(c, 770, 4, 0), .dshift = at(c, 771, 4, 0)};
     r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.attn_p5.blocks.0.ffn.1.0.conv2d.input_gradient
-static CUresult backward_0_147(context *c, int lane) {
+static CUresult backward_0_143(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 932, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 538, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 927, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 928, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 296960 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 537, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 538, 4, 0), .rstd = at(c, 539, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.attn_p5.blocks.0.ffn.0.bn.normalize.sums
-static CUresult backward_0_148(context *c, int lane) {
+static CUresult backward_0_144(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 769, 4, 0), .dshift = at(c, 770, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 537, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 928, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 538, 4, 0), .rstd = at(c, 539, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 767, 4, 0), .dshift = at(c, 768, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.1.0.conv2d.weight_gradient
-static CUresult backward_0_149(context *c, int lane) {
+static CUresult backward_0_145(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 541, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_32(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 540, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 927, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_32(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_128_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.attn_p5.blocks.0.ffn.0.bn.normalize.gradient
-static CUresult backward_0_150(context *c, int lane) {
+static CUresult backward_0_146(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 538, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 932, e, 0), {0, 0, 128, 1}}, .y = {at(c, 933, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 539, 4, 0), .rstd = at(c, 540, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 769, 4, 0), .dshift = at(c, 770, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 537, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 928, e, 0), {0, 0, 128, 1}}, .y = {at(c, 929, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 538, 4, 0), .rstd = at(c, 539, 4, 0), .scale = at(c, 104, 4, 0), .shift = at(c, 105, 4, 0), .dscale = at(c, 767, 4, 0), .dshift = at(c, 768, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.attn_p5.blocks.0.ffn.0.conv.conv2d.input_gradient
-static CUresult backward_0_151(context *c, int lane) {
+static CUresult backward_0_147(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 930, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 534, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 929, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 926, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 288768 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 534, 4, 0), .rstd = at(c, 535, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.attn_p5.blocks.0.attn.proj.1.normalize.sums
-static CUresult backward_0_152(context *c, int lane) {
+static CUresult backward_0_148(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 766, 4, 0), .dshift = at(c, 767, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 533, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 926, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 534, 4, 0), .rstd = at(c, 535, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 764, 4, 0), .dshift = at(c, 765, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 462)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 462))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.attn_p5.blocks.0.ffn.0.conv.conv2d.weight_gradient
-static CUresult backward_0_153(context *c, int lane) {
+static CUresult backward_0_149(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 537, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 933, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_33(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 536, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 929, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_33(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_128_64_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512), 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy backbone.attn_p5.blocks.0.attn.proj.1.normalize.residual_gradient
-static CUresult backward_0_154(context *c, int lane) {
+static CUresult backward_0_150(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 929, e, 64), {0, 0, 128, 1}}, .a = {at(c, 930, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 925, e, 64), {0, 0, 128, 1}}, .a = {at(c, 926, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 1024) * 64, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.attn_p5.blocks.0.attn.proj.1.normalize.gradient
-static CUresult backward_0_155(context *c, int lane) {
+static CUresult backward_0_151(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 534, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 930, e, 0), {0, 0, 64, 1}}, .y = {at(c, 934, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 535, 4, 0), .rstd = at(c, 536, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 766, 4, 0), .dshift = at(c, 767, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 533, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 926, e, 0), {0, 0, 64, 1}}, .y = {at(c, 930, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 534, 4, 0), .rstd = at(c, 535, 4, 0), .scale = at(c, 101, 4, 0), .shift = at(c, 102, 4, 0), .dscale = at(c, 764, 4, 0), .dshift = at(c, 765, 4, 0)};
     r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.attn_p5.blocks.0.attn.proj.0.conv2d.input_gradient
-static CUresult backward_0_156(context *c, int lane) {
+static CUresult backward_0_152(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 934, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 935, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 530, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 930, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 931, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 284672 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 529, e, 0), h * w / 16, 2 * w, 64, 1}, .mean = at(c, 530, 4, 0), .rstd = at(c, 531, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_gradient_sums_identity_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.attn_p5.blocks.0.attn.pe.1.normalize.sums
-static CUresult backward_0_157(context *c, int lane) {
+static CUresult backward_0_153(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 763, 4, 0), .dshift = at(c, 764, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 529, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 931, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 530, 4, 0), .rstd = at(c, 531, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 761, 4, 0), .dshift = at(c, 762, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.attn_p5.blocks.0.attn.proj.0.conv2d.weight_gradient
-static CUresult backward_0_158(context *c, int lane) {
+static CUresult backward_0_154(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 533, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 934, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_34(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 532, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 930, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_34(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64_256_64_4_73728_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024), 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy backbone.attn_p5.blocks.0.attn.pe.1.normalize.residual_gradient
-static CUresult backward_0_159(context *c, int lane) {
+static CUresult backward_0_155(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 936, e, 0), {0, 0, 0, 1}}, .a = {at(c, 935, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 932, e, 0), {0, 0, 0, 1}}, .a = {at(c, 931, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 16), 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.attn_p5.blocks.0.attn.pe.1.normalize.gradient
-static CUresult backward_0_160(context *c, int lane) {
+static CUresult backward_0_156(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 530, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 935, e, 0), {0, 0, 64, 1}}, .y = {at(c, 937, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 531, 4, 0), .rstd = at(c, 532, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 763, 4, 0), .dshift = at(c, 764, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 529, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 931, e, 0), {0, 0, 64, 1}}, .y = {at(c, 933, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 530, 4, 0), .rstd = at(c, 531, 4, 0), .scale = at(c, 98, 4, 0), .shift = at(c, 99, 4, 0), .dscale = at(c, 761, 4, 0), .dshift = at(c, 762, 4, 0)};
     r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.attn_p5.blocks.0.attn.pe.0.conv2d.input_gradient
-static CUresult backward_0_161(context *c, int lane) {
+static CUresult backward_0_157(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 937, e, 0), h * w / 16, 2 * w, 64, 1}, .dx.output = {at(c, 938, e, 64), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 97, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 933, e, 0), h * w / 16, 2 * w, 64, 1}, .dx.output = {at(c, 934, e, 64), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 97, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 526, e, 64), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_5(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.attn_p5.blocks.0.attn.pe.0.conv2d.weight_gradient
-static CUresult backward_0_162(context *c, int lane) {
+static CUresult backward_0_158(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 762, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 9, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 853, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 760, 4, 0), 9, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 18, 1, 1, 256, &a);
   }
   return r;
 }
 
-// matmul backbone.attn_p5.blocks.0.attn.matmul.2.gradient_a
-static CUresult backward_0_163(context *c, int lane) {
+// attention_gradient backbone.attn_p5.blocks.0.attn.attention.gradient
+static CUresult backward_0_159(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 936, e, 0), {h * w / 16, 0, 1, 64}}, .b = {at(c, 528, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 938, e, 64), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 64, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_64_32_y_y_y_vector_copies_checked_copies_single_copies_n_y_0x3f800000u_e_e_e, lane, ceiling(64, 64), ceiling(h * w / 1024, 32), n, 128, &a);
+    const struct reprise_attention_arguments a = {.q = {at(c, 526, e, 0), {h * w / 8, 0, 128, 1}}, .k = {at(c, 526, e, 32), {h * w / 8, 0, 128, 1}}, .v = {at(c, 526, e, 64), {h * w / 8, 0, 128, 1}}, .y = {at(c, 527, e, 0), {h * w / 16, 0, 64, 1}}, .dy = {at(c, 932, e, 0), {h * w / 16, 0, 64, 1}}, .dq = {at(c, 934, e, 0), {h * w / 8, 0, 128, 1}}, .dk = {at(c, 934, e, 32), {h * w / 8, 0, 128, 1}}, .dv = {at(c, 934, e, 64), {h * w / 8, 0, 128, 1}}, .log_sum = at(c, 528, 4, 0), .inner = (int32_t)(1), .queries = (int32_t)(h * w / 1024), .keys = (int32_t)(h * w / 1024), .row_sums = c->scratch[lane], .padded = (int32_t)(ceiling(h * w / 1024, 64) * 64)};
+    r = launch(c, k_attention_row_sums_e_64_y, lane, ceiling(ceiling(h * w / 1024, 64) * 64, 32), 1, n, 256, &a);
   }
-  return r;
-}
-
-// matmul backbone.attn_p5.blocks.0.attn.matmul.2.gradient_b
-static CUresult backward_0_164(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 936, e, 0), {h * w / 16, 0, 64, 1}}, .b = {at(c, 526, e, 64), {h * w / 8, 0, 1, 128}}, .y = {at(c, 939, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}, .depth = 64};
-    r = launch(c, k_matmul_e_64_64_n_n_n_vector_copies_vector_copies_checked_copies_n_n_0x3f800000u_e_e_e, lane, ceiling(h * w / 1024, 64), ceiling(h * w / 1024, 64), n, 128, &a);
-  }
-  return r;
-}
-
-// softmax_gradient backbone.attn_p5.blocks.0.attn.softmax.gradient
-static CUresult backward_0_165(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 940, e, 0), {h * h * w * w / 1048576, h * h * w * w / 1048576, h * w / 1024, 1}}, .a = {at(c, 939, e, 0), {h * h * w * w / 1048576, h * h * w * w / 1048576, h * w / 1024, 1}}, .b = {at(c, 528, e, 0), {h * h * w * w / 1048576, h * h * w * w / 1048576, h * w / 1024, 1}}, .extent = {n, 1, h * w / 1024, h * w / 1024}};
-    r = launch(c, k_softmax_gradient_n_e_e_e, lane, n * h * w / 1024, 1, 1, 128, &a);
-  }
-  return r;
-}
-
-// matmul backbone.attn_p5.blocks.0.attn.matmul.gradient_a
-static CUresult backward_0_166(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 32), {h * w / 8, 0, 1, 128}}, .b = {at(c, 940, e, 0), {h * h * w * w / 1048576, 0, 1, h * w / 1024}}, .y = {at(c, 938, e, 0), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_32_64_y_y_n_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
-  }
-  return r;
-}
-
-// matmul backbone.attn_p5.blocks.0.attn.matmul.gradient_b
-static CUresult backward_0_167(context *c, int lane) {
-  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
-  CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_matmul_arguments a = {.a = {at(c, 526, e, 0), {h * w / 8, 0, 1, 128}}, .b = {at(c, 940, e, 0), {h * h * w * w / 1048576, 0, h * w / 1024, 1}}, .y = {at(c, 938, e, 32), {h * w / 8, 0, 1, 128}}, .extent = {n, 1, 32, h * w / 1024}, .depth = h * w / 1024};
-    r = launch(c, k_matmul_e_32_64_y_y_y_vector_copies_checked_copies_single_copies_n_n_0x3e3504f3u_e_e_e, lane, ceiling(32, 32), ceiling(h * w / 1024, 64), n, 128, &a);
+    const struct reprise_attention_arguments a = {.q = {at(c, 526, e, 0), {h * w / 8, 0, 128, 1}}, .k = {at(c, 526, e, 32), {h * w / 8, 0, 128, 1}}, .v = {at(c, 526, e, 64), {h * w / 8, 0, 128, 1}}, .y = {at(c, 527, e, 0), {h * w / 16, 0, 64, 1}}, .dy = {at(c, 932, e, 0), {h * w / 16, 0, 64, 1}}, .dq = {at(c, 934, e, 0), {h * w / 8, 0, 128, 1}}, .dk = {at(c, 934, e, 32), {h * w / 8, 0, 128, 1}}, .dv = {at(c, 934, e, 64), {h * w / 8, 0, 128, 1}}, .log_sum = at(c, 528, 4, 0), .inner = (int32_t)(1), .queries = (int32_t)(h * w / 1024), .keys = (int32_t)(h * w / 1024), .row_sums = c->scratch[lane], .padded = (int32_t)(ceiling(h * w / 1024, 64) * 64)};
+    r = launch(c, k_attention_gradients_e_32_64_y_2_32_16_4_57344_0x3e3504f3u_written_written_added, lane, (ceiling(h * w / 1024, 64) + ceiling(h * w / 1024, 64)), 1, n, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.attn_p5.blocks.0.attn.qkv.1.normalize.sums
-static CUresult backward_0_168(context *c, int lane) {
+static CUresult backward_0_160(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 934, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 758, 4, 0), .dshift = at(c, 759, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_partial_identity_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 934, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 758, 4, 0), .dshift = at(c, 759, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.attn_p5.blocks.0.attn.qkv.1.normalize.gradient
-static CUresult backward_0_169(context *c, int lane) {
+static CUresult backward_0_161(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .y = {at(c, 941, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 760, 4, 0), .dshift = at(c, 761, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 523, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 934, e, 0), {0, 0, 128, 1}}, .y = {at(c, 935, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 524, 4, 0), .rstd = at(c, 525, 4, 0), .scale = at(c, 95, 4, 0), .shift = at(c, 96, 4, 0), .dscale = at(c, 758, 4, 0), .dshift = at(c, 759, 4, 0)};
     r = launch(c, k_normalize_gradient_identity_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.attn_p5.blocks.0.attn.qkv.0.conv2d.input_gradient
-static CUresult backward_0_170(context *c, int lane) {
+static CUresult backward_0_162(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 929, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 935, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 925, e, 64), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 276480 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_128_1_1_1_32_32_1_4_28672_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 462), 2, 1, 64, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.attn_p5.blocks.0.attn.qkv.0.conv2d.weight_gradient
-static CUresult backward_0_171(context *c, int lane) {
+static CUresult backward_0_163(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 941, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_35(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 522, e, 64), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 935, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_35(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_128_1_1_1_128_64_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.attn_p5.cv1.bn.normalize.sums
-static CUresult backward_0_172(context *c, int lane) {
+static CUresult backward_0_164(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 925, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 755, 4, 0), .dshift = at(c, 756, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 925, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 755, 4, 0), .dshift = at(c, 756, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.attn_p5.cv1.bn.normalize.gradient
-static CUresult backward_0_173(context *c, int lane) {
+static CUresult backward_0_165(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 929, e, 0), {0, 0, 128, 1}}, .y = {at(c, 942, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 757, 4, 0), .dshift = at(c, 758, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 519, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 925, e, 0), {0, 0, 128, 1}}, .y = {at(c, 936, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 520, 4, 0), .rstd = at(c, 521, 4, 0), .scale = at(c, 92, 4, 0), .shift = at(c, 93, 4, 0), .dscale = at(c, 755, 4, 0), .dshift = at(c, 756, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.attn_p5.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_174(context *c, int lane) {
+static CUresult backward_0_166(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 943, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 515, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 936, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 937, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 260096 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 515, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.sppf.cv2.bn.normalize.sums
-static CUresult backward_0_175(context *c, int lane) {
+static CUresult backward_0_167(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 754, 4, 0), .dshift = at(c, 755, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 937, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 752, 4, 0), .dshift = at(c, 753, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.attn_p5.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_176(context *c, int lane) {
+static CUresult backward_0_168(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_36(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 518, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 936, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_37(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_128_128_256_32_4_69632_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy backbone.sppf.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_177(context *c, int lane) {
+static CUresult backward_0_169(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 944, e, 0), {0, 0, 0, 1}}, .a = {at(c, 943, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 8}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 938, e, 0), {0, 0, 0, 1}}, .a = {at(c, 937, e, 0), {0, 0, 0, 1}}, .extent = {1, 1, 1, n * h * w / 8}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling(1 * (n * h * w / 8), 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.sppf.cv2.bn.normalize.gradient
-static CUresult backward_0_178(context *c, int lane) {
+static CUresult backward_0_170(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 128, 1}}, .y = {at(c, 945, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 754, 4, 0), .dshift = at(c, 755, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 515, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 937, e, 0), {0, 0, 128, 1}}, .y = {at(c, 939, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 516, 4, 0), .rstd = at(c, 517, 4, 0), .scale = at(c, 89, 4, 0), .shift = at(c, 90, 4, 0), .dscale = at(c, 752, 4, 0), .dshift = at(c, 753, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.sppf.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_179(context *c, int lane) {
+static CUresult backward_0_171(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 945, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 939, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 940, e, 0), h * w / 4, 8 * w, 256, 1}, .weight = c->packed + 227328 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_256_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.sppf.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_180(context *c, int lane) {
+static CUresult backward_0_172(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 945, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_37(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_256_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128), 8, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 11, .entry = {{kept(c, lane), at(c, 789, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_27(n, h, w), at(c, 786, 4, 0), 18, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 780, 4, 0), 36, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_30(n, h, w), at(c, 777, 4, 0), 40, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 176), 341)), 12288, 192, 64, 1, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 774, 4, 0), 136, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_32(n, h, w), at(c, 771, 4, 0), 200, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_33(n, h, w), at(c, 768, 4, 0), 232, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_34(n, h, w), at(c, 765, 4, 0), 264, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_35(n, h, w), at(c, 759, 4, 0), 280, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_36(n, h, w), at(c, 756, 4, 0), 312, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_37(n, h, w), at(c, 753, 4, 0), 376, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 128)), 32768, 256, 128, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 504, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 511, e, 0), h * w / 4, 8 * w, 256, 1}, .dy = {at(c, 939, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_38(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 128)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_256_128_1_1_1_128_128_256_32_4_69632_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 128), 2, 1, 256, &a);
   }
   return r;
 }
 
 // max_pool_gradient backbone.sppf.max_pool.3.gradient
-static CUresult backward_0_181(context *c, int lane) {
+static CUresult backward_0_173(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_map_arguments a = {.x = {at(c, 946, e, 128), h * w / 4, 8 * w, 256, 1}, .y = {at(c, 946, e, 192), h * w / 4, 8 * w, 256, 1}, .index = {at(c, 514, 4, 0), h * w / 16, 2 * w, 64, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_map_arguments a = {.x = {at(c, 940, e, 128), h * w / 4, 8 * w, 256, 1}, .y = {at(c, 940, e, 192), h * w / 4, 8 * w, 256, 1}, .index = {at(c, 514, 4, 0), h * w / 16, 2 * w, 64, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_max_pool_gradient_64_8_5_1_2_y_e_e, lane, ceiling((n * h * w / 1024) * 8, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // max_pool_gradient backbone.sppf.max_pool.2.gradient
-static CUresult backward_0_182(context *c, int lane) {
+static CUresult backward_0_174(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_map_arguments a = {.x = {at(c, 946, e, 64), h * w / 4, 8 * w, 256, 1}, .y = {at(c, 946, e, 128), h * w / 4, 8 * w, 256, 1}, .index = {at(c, 513, 4, 0), h * w / 16, 2 * w, 64, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_map_arguments a = {.x = {at(c, 940, e, 64), h * w / 4, 8 * w, 256, 1}, .y = {at(c, 940, e, 128), h * w / 4, 8 * w, 256, 1}, .index = {at(c, 513, 4, 0), h * w / 16, 2 * w, 64, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_max_pool_gradient_64_8_5_1_2_y_e_e, lane, ceiling((n * h * w / 1024) * 8, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // max_pool_gradient backbone.sppf.max_pool.gradient
-static CUresult backward_0_183(context *c, int lane) {
+static CUresult backward_0_175(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_map_arguments a = {.x = {at(c, 946, e, 0), h * w / 4, 8 * w, 256, 1}, .y = {at(c, 946, e, 64), h * w / 4, 8 * w, 256, 1}, .index = {at(c, 512, 4, 0), h * w / 16, 2 * w, 64, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_map_arguments a = {.x = {at(c, 940, e, 0), h * w / 4, 8 * w, 256, 1}, .y = {at(c, 940, e, 64), h * w / 4, 8 * w, 256, 1}, .index = {at(c, 512, 4, 0), h * w / 16, 2 * w, 64, 1}, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_max_pool_gradient_64_8_5_1_2_y_e_e, lane, ceiling((n * h * w / 1024) * 8, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.sppf.cv1.bn.normalize.sums
-static CUresult backward_0_184(context *c, int lane) {
+static CUresult backward_0_176(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 940, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 749, 4, 0), .dshift = at(c, 750, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 940, e, 0), {0, 0, 256, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 749, 4, 0), .dshift = at(c, 750, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.sppf.cv1.bn.normalize.gradient
-static CUresult backward_0_185(context *c, int lane) {
+static CUresult backward_0_177(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 256, 1}}, .y = {at(c, 947, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 751, 4, 0), .dshift = at(c, 752, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 508, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 940, e, 0), {0, 0, 256, 1}}, .y = {at(c, 941, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 509, 4, 0), .rstd = at(c, 510, 4, 0), .scale = at(c, 86, 4, 0), .shift = at(c, 87, 4, 0), .dscale = at(c, 749, 4, 0), .dshift = at(c, 750, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.sppf.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_186(context *c, int lane) {
+static CUresult backward_0_178(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 947, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 944, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 219136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 941, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 938, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 219136 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 504, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_128_64_1_1_1_64_32_1_4_41984_y_y_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.cv2.bn.normalize.sums
-static CUresult backward_0_187(context *c, int lane) {
+static CUresult backward_0_179(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 748, 4, 0), .dshift = at(c, 749, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 746, 4, 0), .dshift = at(c, 747, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.sppf.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_188(context *c, int lane) {
+static CUresult backward_0_180(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 947, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 507, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 941, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_39(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_64_1_1_1_64_128_256_64_3_79872_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p5.cv2.bn.normalize.gradient
-static CUresult backward_0_189(context *c, int lane) {
+static CUresult backward_0_181(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 944, e, 0), {0, 0, 128, 1}}, .y = {at(c, 948, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 748, 4, 0), .dshift = at(c, 749, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 504, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 938, e, 0), {0, 0, 128, 1}}, .y = {at(c, 942, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 505, 4, 0), .rstd = at(c, 506, 4, 0), .scale = at(c, 83, 4, 0), .shift = at(c, 84, 4, 0), .dscale = at(c, 746, 4, 0), .dshift = at(c, 747, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p5.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_190(context *c, int lane) {
+static CUresult backward_0_182(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 948, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 949, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 943, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 194560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_192_128_1_1_1_64_64_2_4_55296_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 64), 176), 3, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p5.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_191(context *c, int lane) {
+static CUresult backward_0_183(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 948, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_39(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170), 6, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 0), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 942, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_40(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_192_128_1_1_1_128_96_256_32_4_61440_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170), 2, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.blocks.0.cv3.bn.normalize.sums
-static CUresult backward_0_192(context *c, int lane) {
+static CUresult backward_0_184(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 943, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 743, 4, 0), .dshift = at(c, 744, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 1024, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 943, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 743, 4, 0), .dshift = at(c, 744, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p5.blocks.0.cv3.bn.normalize.gradient
-static CUresult backward_0_193(context *c, int lane) {
+static CUresult backward_0_185(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 949, e, 128), {0, 0, 192, 1}}, .y = {at(c, 950, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 745, 4, 0), .dshift = at(c, 746, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 501, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 943, e, 128), {0, 0, 192, 1}}, .y = {at(c, 944, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 64}, .mean = at(c, 502, 4, 0), .rstd = at(c, 503, 4, 0), .scale = at(c, 80, 4, 0), .shift = at(c, 81, 4, 0), .dscale = at(c, 743, 4, 0), .dshift = at(c, 744, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 32), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p5.blocks.0.cv3.conv.conv2d.input_gradient
-static CUresult backward_0_194(context *c, int lane) {
+static CUresult backward_0_186(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 950, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 951, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 944, e, 0), h * w / 16, 2 * w, 64, 1}, .output = {at(c, 945, e, 0), h * w / 16, 2 * w, 64, 1}, .weight = c->packed + 190464 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_32_32_1_4_23552_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p5.blocks.0.cv3.conv.conv2d.weight_gradient
-static CUresult backward_0_195(context *c, int lane) {
+static CUresult backward_0_187(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 950, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_40(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 493, e, 0), h * w / 16, 2 * w, 64, 1}, .dy = {at(c, 944, e, 0), h * w / 16, 2 * w, 64, 1}, .partial = kept(c, lane) + kept_41(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64_256_64_4_73728_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024), 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy backbone.stage_p5.blocks.0.blocks.0.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_196(context *c, int lane) {
+static CUresult backward_0_188(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 952, e, 0), {0, 0, 32, 1}}, .a = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 946, e, 0), {0, 0, 32, 1}}, .a = {at(c, 945, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 1024) * 32, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.blocks.0.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_197(context *c, int lane) {
+static CUresult backward_0_189(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 945, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 740, 4, 0), .dshift = at(c, 741, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 945, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 740, 4, 0), .dshift = at(c, 741, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p5.blocks.0.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_198(context *c, int lane) {
+static CUresult backward_0_190(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 0), {0, 0, 64, 1}}, .y = {at(c, 953, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 742, 4, 0), .dshift = at(c, 743, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 498, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 945, e, 0), {0, 0, 64, 1}}, .y = {at(c, 947, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 499, 4, 0), .rstd = at(c, 500, 4, 0), .scale = at(c, 77, 4, 0), .shift = at(c, 78, 4, 0), .dscale = at(c, 740, 4, 0), .dshift = at(c, 741, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p5.blocks.0.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_199(context *c, int lane) {
+static CUresult backward_0_191(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 953, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 954, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 947, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 948, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 181248 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 494, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.blocks.0.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_200(context *c, int lane) {
+static CUresult backward_0_192(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 954, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 739, 4, 0), .dshift = at(c, 740, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 948, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 737, 4, 0), .dshift = at(c, 738, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_201(context *c, int lane) {
+static CUresult backward_0_193(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 953, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_41(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 497, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 947, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_42(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p5.blocks.0.blocks.0.cv1.bn.normalize.gradient
-static CUresult backward_0_202(context *c, int lane) {
+static CUresult backward_0_194(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 954, e, 0), {0, 0, 32, 1}}, .y = {at(c, 955, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 739, 4, 0), .dshift = at(c, 740, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 494, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 948, e, 0), {0, 0, 32, 1}}, .y = {at(c, 949, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 495, 4, 0), .rstd = at(c, 496, 4, 0), .scale = at(c, 74, 4, 0), .shift = at(c, 75, 4, 0), .dscale = at(c, 737, 4, 0), .dshift = at(c, 738, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p5.blocks.0.blocks.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_203(context *c, int lane) {
+static CUresult backward_0_195(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 955, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 952, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 949, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 946, e, 0), h * w / 32, w, 32, 1}, .weight = c->packed + 172032 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 486, e, 0), h * w / 32, w, 32, 1}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_204(context *c, int lane) {
+static CUresult backward_0_196(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 733, 4, 0), .dshift = at(c, 734, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 731, 4, 0), .dshift = at(c, 732, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p5.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_205(context *c, int lane) {
+static CUresult backward_0_197(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 955, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_42(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 489, e, 0), h * w / 32, w, 32, 1}, .dy = {at(c, 949, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_43(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_206(context *c, int lane) {
+static CUresult backward_0_198(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 945, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 734, 4, 0), .dshift = at(c, 735, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 945, e, 32), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 734, 4, 0), .dshift = at(c, 735, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p5.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_207(context *c, int lane) {
+static CUresult backward_0_199(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 951, e, 32), {0, 0, 64, 1}}, .y = {at(c, 956, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 736, 4, 0), .dshift = at(c, 737, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 490, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 945, e, 32), {0, 0, 64, 1}}, .y = {at(c, 950, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 491, 4, 0), .rstd = at(c, 492, 4, 0), .scale = at(c, 71, 4, 0), .shift = at(c, 72, 4, 0), .dscale = at(c, 734, 4, 0), .dshift = at(c, 735, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_208(context *c, int lane) {
+static CUresult backward_0_200(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 949, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 950, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 943, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 169984 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p5.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_209(context *c, int lane) {
+static CUresult backward_0_201(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 956, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_29(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 950, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_29(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p5.blocks.0.cv1.bn.normalize.gradient
-static CUresult backward_0_210(context *c, int lane) {
+static CUresult backward_0_202(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 952, e, 0), {0, 0, 32, 1}}, .y = {at(c, 957, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 733, 4, 0), .dshift = at(c, 734, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 486, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 946, e, 0), {0, 0, 32, 1}}, .y = {at(c, 951, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 1024, 32}, .mean = at(c, 487, 4, 0), .rstd = at(c, 488, 4, 0), .scale = at(c, 68, 4, 0), .shift = at(c, 69, 4, 0), .dscale = at(c, 731, 4, 0), .dshift = at(c, 732, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p5.blocks.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_211(context *c, int lane) {
+static CUresult backward_0_203(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 949, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 167936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 951, e, 0), h * w / 32, w, 32, 1}, .output = {at(c, 943, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .weight = c->packed + 167936 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_convolution_pointwise_e_shape_64_32_1_1_1_32_32_1_4_12800_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 1024, 32), 512), 2, 1, 64, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p5.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_212(context *c, int lane) {
+static CUresult backward_0_204(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 957, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_43(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 485, e, 64), 3 * h * w / 16, 6 * w, 192, 1}, .dy = {at(c, 951, e, 0), h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_44(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_32_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p5.cv1.bn.normalize.sums
-static CUresult backward_0_213(context *c, int lane) {
+static CUresult backward_0_205(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 728, 4, 0), .dshift = at(c, 729, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_128_8_16_e_e, lane, smaller(ceiling(n * h * w / 1024, 32), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 728, 4, 0), .dshift = at(c, 729, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 32), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 32), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p5.cv1.bn.normalize.gradient
-static CUresult backward_0_214(context *c, int lane) {
+static CUresult backward_0_206(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 949, e, 0), {0, 0, 192, 1}}, .y = {at(c, 958, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 730, 4, 0), .dshift = at(c, 731, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 482, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 943, e, 0), {0, 0, 192, 1}}, .y = {at(c, 952, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 483, 4, 0), .rstd = at(c, 484, 4, 0), .scale = at(c, 65, 4, 0), .shift = at(c, 66, 4, 0), .dscale = at(c, 728, 4, 0), .dshift = at(c, 729, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p5.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_215(context *c, int lane) {
+static CUresult backward_0_207(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 958, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 959, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 952, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 953, e, 0), h * w / 8, 4 * w, 128, 1}, .weight = c->packed + 151552 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32), .partial = c->scratch[lane], .below = {at(c, 478, e, 0), h * w / 8, 4 * w, 128, 1}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_128_128_1_1_1_64_32_1_4_47104_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 1024, 64), 132), 4, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p5.bn.normalize.sums
-static CUresult backward_0_216(context *c, int lane) {
+static CUresult backward_0_208(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 959, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 727, 4, 0), .dshift = at(c, 728, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 725, 4, 0), .dshift = at(c, 726, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 64), 132)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 64), 132))};
     r = launch(c, k_normalize_reduce_finish, lane, 16, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p5.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_217(context *c, int lane) {
+static CUresult backward_0_209(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 958, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_45(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 481, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 952, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_46(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_128_1_1_1_128_128_256_32_4_69632_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.down_p5.bn.normalize.gradient
-static CUresult backward_0_218(context *c, int lane) {
+static CUresult backward_0_210(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 959, e, 0), {0, 0, 128, 1}}, .y = {at(c, 960, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 727, 4, 0), .dshift = at(c, 728, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 478, e, 0), {0, 0, 128, 1}}, .dy = {at(c, 953, e, 0), {0, 0, 128, 1}}, .y = {at(c, 954, e, 0), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 1024, 128}, .mean = at(c, 479, 4, 0), .rstd = at(c, 480, 4, 0), .scale = at(c, 62, 4, 0), .shift = at(c, 63, 4, 0), .dscale = at(c, 725, 4, 0), .dshift = at(c, 726, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_128_8_1_e_e_e, lane, ceiling(n * h * w / 1024, 16), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.down_p5.conv.conv2d.input_gradient
-static CUresult backward_0_219(context *c, int lane) {
+static CUresult backward_0_211(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 960, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 926, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 954, e, 0), h * w / 8, 4 * w, 128, 1}, .output = {at(c, 922, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .weight = c->packed + 77824 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 474, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0)};
     r = launch(c, k_convolution_strided_gradient_e_shape_64_128_3_2_1_64_32_4_42512_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 2, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.cv2.bn.normalize.sums
-static CUresult backward_0_220(context *c, int lane) {
+static CUresult backward_0_212(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 926, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 724, 4, 0), .dshift = at(c, 725, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198))), .rows = (int32_t)(ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 922, e, 128), {0, 0, 192, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 722, 4, 0), .dshift = at(c, 723, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198))), .rows = (int32_t)(ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), ceiling(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.down_p5.conv.conv2d.weight_gradient
-static CUresult backward_0_221(context *c, int lane) {
+static CUresult backward_0_213(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 960, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_46(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_halo_e_shape_64_128_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56), 4, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 477, e, 128), 3 * h * w / 4, 12 * w, 192, 1}, .dy = {at(c, 954, e, 0), h * w / 8, 4 * w, 128, 1}, .partial = kept(c, lane) + kept_47(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 33), 56)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_128_3_2_1_64_32_256_4_3_98928, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 33), 56), 4, 1, 256, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 16, .entry = {{kept(c, lane), at(c, 775, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 132), 341)), 12288, 192, 64, 1, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 772, 4, 0), 48, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_32(n, h, w), at(c, 769, 4, 0), 112, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_33(n, h, w), at(c, 766, 4, 0), 144, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_34(n, h, w), at(c, 763, 4, 0), 176, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_35(n, h, w), at(c, 757, 4, 0), 192, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), 8192, 64, 128, 1, 0}, {kept(c, lane) + kept_37(n, h, w), at(c, 754, 4, 0), 224, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_38(n, h, w), at(c, 751, 4, 0), 288, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 128)), 32768, 256, 128, 1, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 748, 4, 0), 416, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_40(n, h, w), at(c, 745, 4, 0), 448, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 132), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_41(n, h, w), at(c, 742, 4, 0), 544, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_42(n, h, w), at(c, 739, 4, 0), 560, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_43(n, h, w), at(c, 736, 4, 0), 596, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 730, 4, 0), 632, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_46(n, h, w), at(c, 727, 4, 0), 640, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_47(n, h, w), at(c, 724, 4, 0), 704, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 33), 56)), 73728, 64, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 992, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p4.cv2.bn.normalize.gradient
-static CUresult backward_0_222(context *c, int lane) {
+static CUresult backward_0_214(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 926, e, 128), {0, 0, 192, 1}}, .y = {at(c, 961, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 724, 4, 0), .dshift = at(c, 725, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 474, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 922, e, 128), {0, 0, 192, 1}}, .y = {at(c, 955, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 475, 4, 0), .rstd = at(c, 476, 4, 0), .scale = at(c, 59, 4, 0), .shift = at(c, 60, 4, 0), .dscale = at(c, 722, 4, 0), .dshift = at(c, 723, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p4.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_223(context *c, int lane) {
+static CUresult backward_0_215(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 961, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 962, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 955, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 956, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 71680 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_96_64_1_1_1_64_128_2_4_54272_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p4.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_224(context *c, int lane) {
+static CUresult backward_0_216(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 961, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_47(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 9, .entry = {{kept(c, lane), at(c, 750, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 512)), 8192, 128, 64, 1, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 747, 4, 0), 32, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 88), 170)), 24576, 192, 128, 1, 0}, {kept(c, lane) + kept_40(n, h, w), at(c, 744, 4, 0), 128, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_41(n, h, w), at(c, 741, 4, 0), 144, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_42(n, h, w), at(c, 738, 4, 0), 180, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_43(n, h, w), at(c, 732, 4, 0), 216, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_45(n, h, w), at(c, 729, 4, 0), 224, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 132), 256)), 16384, 128, 128, 1, 0}, {kept(c, lane) + kept_46(n, h, w), at(c, 726, 4, 0), 288, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 66), 56)), 73728, 64, 128, 9, 0}, {kept(c, lane) + kept_47(n, h, w), at(c, 723, 4, 0), 576, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 264), 682)), 6144, 96, 64, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 624, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 0), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 955, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_96_64_1_1_1_64_96_256_64_4_90112_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.blocks.0.cv3.bn.normalize.sums
-static CUresult backward_0_225(context *c, int lane) {
+static CUresult backward_0_217(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 956, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 719, 4, 0), .dshift = at(c, 720, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 956, e, 64), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 719, 4, 0), .dshift = at(c, 720, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p4.blocks.0.cv3.bn.normalize.gradient
-static CUresult backward_0_226(context *c, int lane) {
+static CUresult backward_0_218(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 962, e, 64), {0, 0, 96, 1}}, .y = {at(c, 963, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 721, 4, 0), .dshift = at(c, 722, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 471, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 956, e, 64), {0, 0, 96, 1}}, .y = {at(c, 957, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 32}, .mean = at(c, 472, 4, 0), .rstd = at(c, 473, 4, 0), .scale = at(c, 56, 4, 0), .shift = at(c, 57, 4, 0), .dscale = at(c, 719, 4, 0), .dshift = at(c, 720, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_1_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p4.blocks.0.cv3.conv.conv2d.input_gradient
-static CUresult backward_0_227(context *c, int lane) {
+static CUresult backward_0_219(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 963, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 964, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 957, e, 0), h * w / 8, 2 * w, 32, 1}, .output = {at(c, 958, e, 0), h * w / 8, 2 * w, 32, 1}, .weight = c->packed + 70656 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_64_32_1_4_23040_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p4.blocks.0.cv3.conv.conv2d.weight_gradient
-static CUresult backward_0_228(context *c, int lane) {
+static CUresult backward_0_220(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 963, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 463, e, 0), h * w / 8, 2 * w, 32, 1}, .dy = {at(c, 957, e, 0), h * w / 8, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_49(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096), 1, 1, 128, &a);
   }
   return r;
 }
 
 // copy backbone.stage_p4.blocks.0.blocks.0.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_229(context *c, int lane) {
+static CUresult backward_0_221(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 965, e, 0), {0, 0, 16, 1}}, .a = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 959, e, 0), {0, 0, 16, 1}}, .a = {at(c, 958, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}};
     r = launch(c, k_elementwise_copy_operation_n_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 256) * 16, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.blocks.0.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_230(context *c, int lane) {
+static CUresult backward_0_222(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 958, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 716, 4, 0), .dshift = at(c, 717, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 958, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 716, 4, 0), .dshift = at(c, 717, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p4.blocks.0.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_231(context *c, int lane) {
+static CUresult backward_0_223(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 0), {0, 0, 32, 1}}, .y = {at(c, 966, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 718, 4, 0), .dshift = at(c, 719, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 468, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 958, e, 0), {0, 0, 32, 1}}, .y = {at(c, 960, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 469, 4, 0), .rstd = at(c, 470, 4, 0), .scale = at(c, 53, 4, 0), .shift = at(c, 54, 4, 0), .dscale = at(c, 716, 4, 0), .dshift = at(c, 717, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p4.blocks.0.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_232(context *c, int lane) {
+static CUresult backward_0_224(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 966, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 967, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 960, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 961, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 68352 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 464, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.blocks.0.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_233(context *c, int lane) {
+static CUresult backward_0_225(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 967, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 715, 4, 0), .dshift = at(c, 716, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 961, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 713, 4, 0), .dshift = at(c, 714, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_234(context *c, int lane) {
+static CUresult backward_0_226(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 966, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_49(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 467, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 960, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_50(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16_128_8_3_44352, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p4.blocks.0.blocks.0.cv1.bn.normalize.gradient
-static CUresult backward_0_235(context *c, int lane) {
+static CUresult backward_0_227(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 967, e, 0), {0, 0, 16, 1}}, .y = {at(c, 968, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 715, 4, 0), .dshift = at(c, 716, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 464, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 961, e, 0), {0, 0, 16, 1}}, .y = {at(c, 962, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 465, 4, 0), .rstd = at(c, 466, 4, 0), .scale = at(c, 50, 4, 0), .shift = at(c, 51, 4, 0), .dscale = at(c, 713, 4, 0), .dshift = at(c, 714, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p4.blocks.0.blocks.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_236(context *c, int lane) {
+static CUresult backward_0_228(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 968, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 965, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 962, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 959, e, 0), h * w / 16, w, 16, 1}, .weight = c->packed + 66048 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 456, e, 0), h * w / 16, w, 16, 1}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_237(context *c, int lane) {
+static CUresult backward_0_229(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 709, 4, 0), .dshift = at(c, 710, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 959, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 707, 4, 0), .dshift = at(c, 708, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p4.blocks.0.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_238(context *c, int lane) {
+static CUresult backward_0_230(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 968, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_50(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 459, e, 0), h * w / 16, w, 16, 1}, .dy = {at(c, 962, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_51(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16_128_8_3_44352, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_239(context *c, int lane) {
+static CUresult backward_0_231(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 958, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 710, 4, 0), .dshift = at(c, 711, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 256, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 958, e, 16), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 710, 4, 0), .dshift = at(c, 711, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 256), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p4.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_240(context *c, int lane) {
+static CUresult backward_0_232(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 964, e, 16), {0, 0, 32, 1}}, .y = {at(c, 969, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 712, 4, 0), .dshift = at(c, 713, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 460, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 958, e, 16), {0, 0, 32, 1}}, .y = {at(c, 963, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 461, 4, 0), .rstd = at(c, 462, 4, 0), .scale = at(c, 47, 4, 0), .shift = at(c, 48, 4, 0), .dscale = at(c, 710, 4, 0), .dshift = at(c, 711, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_241(context *c, int lane) {
+static CUresult backward_0_233(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 962, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 963, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 956, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65536 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p4.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_242(context *c, int lane) {
+static CUresult backward_0_234(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 969, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_44(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 963, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_45(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 834, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 783, 4, 0), 8, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 735, 4, 0), 12, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 711, 4, 0), 20, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 832, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 781, 4, 0), 8, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 733, 4, 0), 12, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2048)), 2048, 64, 32, 1, 0}, {kept(c, lane) + kept_45(n, h, w), at(c, 709, 4, 0), 20, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 24, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p4.blocks.0.cv1.bn.normalize.gradient
-static CUresult backward_0_243(context *c, int lane) {
+static CUresult backward_0_235(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 965, e, 0), {0, 0, 16, 1}}, .y = {at(c, 970, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 709, 4, 0), .dshift = at(c, 710, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 456, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 959, e, 0), {0, 0, 16, 1}}, .y = {at(c, 964, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 256, 16}, .mean = at(c, 457, 4, 0), .rstd = at(c, 458, 4, 0), .scale = at(c, 44, 4, 0), .shift = at(c, 45, 4, 0), .dscale = at(c, 707, 4, 0), .dshift = at(c, 708, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_1_e_e_e, lane, ceiling(n * h * w / 256, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p4.blocks.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_244(context *c, int lane) {
+static CUresult backward_0_236(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 962, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 964, e, 0), h * w / 16, w, 16, 1}, .output = {at(c, 956, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .weight = c->packed + 65024 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_convolution_pointwise_e_shape_32_16_1_1_1_64_32_1_4_13568_y_y_y_n_y_e_no_sums, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p4.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_245(context *c, int lane) {
+static CUresult backward_0_237(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 970, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_51(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 455, e, 32), 3 * h * w / 8, 6 * w, 96, 1}, .dy = {at(c, 964, e, 0), h * w / 16, w, 16, 1}, .partial = kept(c, lane) + kept_52(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p4.cv1.bn.normalize.sums
-static CUresult backward_0_246(context *c, int lane) {
+static CUresult backward_0_238(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 956, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 704, 4, 0), .dshift = at(c, 705, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_64_8_8_e_e, lane, smaller(ceiling(n * h * w / 256, 64), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 956, e, 0), {0, 0, 96, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 704, 4, 0), .dshift = at(c, 705, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p4.cv1.bn.normalize.gradient
-static CUresult backward_0_247(context *c, int lane) {
+static CUresult backward_0_239(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 962, e, 0), {0, 0, 96, 1}}, .y = {at(c, 971, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 706, 4, 0), .dshift = at(c, 707, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 452, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 956, e, 0), {0, 0, 96, 1}}, .y = {at(c, 965, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 453, 4, 0), .rstd = at(c, 454, 4, 0), .scale = at(c, 41, 4, 0), .shift = at(c, 42, 4, 0), .dscale = at(c, 704, 4, 0), .dshift = at(c, 705, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p4.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_248(context *c, int lane) {
+static CUresult backward_0_240(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 971, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 972, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 965, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 966, e, 0), h * w / 4, 4 * w, 64, 1}, .weight = c->packed + 60928 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16), .partial = c->scratch[lane], .below = {at(c, 448, e, 0), h * w / 4, 4 * w, 64, 1}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_64_64_1_1_1_64_64_2_4_46080_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 256, 64), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p4.bn.normalize.sums
-static CUresult backward_0_249(context *c, int lane) {
+static CUresult backward_0_241(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 972, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 703, 4, 0), .dshift = at(c, 704, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 701, 4, 0), .dshift = at(c, 702, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 64), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 64), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p4.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_250(context *c, int lane) {
+static CUresult backward_0_242(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 971, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_53(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 451, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 965, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_54(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 1024)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_64_1_1_1_64_64_256_64_4_73728_y, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 264), 1024), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.down_p4.bn.normalize.gradient
-static CUresult backward_0_251(context *c, int lane) {
+static CUresult backward_0_243(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 972, e, 0), {0, 0, 64, 1}}, .y = {at(c, 973, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 703, 4, 0), .dshift = at(c, 704, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 448, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 966, e, 0), {0, 0, 64, 1}}, .y = {at(c, 967, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 256, 64}, .mean = at(c, 449, 4, 0), .rstd = at(c, 450, 4, 0), .scale = at(c, 38, 4, 0), .shift = at(c, 39, 4, 0), .dscale = at(c, 701, 4, 0), .dshift = at(c, 702, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 256, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.down_p4.conv.conv2d.input_gradient
-static CUresult backward_0_252(context *c, int lane) {
+static CUresult backward_0_244(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 973, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 914, e, 64), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 967, e, 0), h * w / 4, 4 * w, 64, 1}, .output = {at(c, 910, e, 64), 2 * h * w, 16 * w, 128, 1}, .weight = c->packed + 24064 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 444, e, 0), h * w, 8 * w, 64, 1}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0)};
     r = launch(c, k_convolution_strided_gradient_e_shape_64_64_3_2_1_64_64_4_48528_y_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p3.cv2.bn.normalize.sums
-static CUresult backward_0_253(context *c, int lane) {
+static CUresult backward_0_245(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 914, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 700, 4, 0), .dshift = at(c, 701, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 910, e, 64), {0, 0, 128, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 698, 4, 0), .dshift = at(c, 699, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), ceiling(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)))};
     r = launch(c, k_normalize_reduce_finish, lane, 8, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.down_p4.conv.conv2d.weight_gradient
-static CUresult backward_0_254(context *c, int lane) {
+static CUresult backward_0_246(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 973, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_54(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113), 2, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 6, .entry = {{kept(c, lane), at(c, 720, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_49(n, h, w), at(c, 717, 4, 0), 8, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_50(n, h, w), at(c, 714, 4, 0), 26, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_51(n, h, w), at(c, 708, 4, 0), 44, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_53(n, h, w), at(c, 705, 4, 0), 48, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_54(n, h, w), at(c, 702, 4, 0), 80, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 132), 113)), 36864, 64, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 368, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 447, e, 64), 2 * h * w, 16 * w, 128, 1}, .dy = {at(c, 967, e, 0), h * w / 4, 4 * w, 64, 1}, .partial = kept(c, lane) + kept_55(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 512), 66), 113)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_halo_e_shape_64_64_3_2_1_64_32_256_4_3_98928, lane, smaller(smaller(ceiling(n * h * w / 256, 512), 66), 113), 2, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p3.cv2.bn.normalize.gradient
-static CUresult backward_0_255(context *c, int lane) {
+static CUresult backward_0_247(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 914, e, 64), {0, 0, 128, 1}}, .y = {at(c, 974, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 700, 4, 0), .dshift = at(c, 701, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 444, e, 0), {0, 0, 64, 1}}, .dy = {at(c, 910, e, 64), {0, 0, 128, 1}}, .y = {at(c, 968, e, 0), {0, 0, 64, 1}}, .extent = {1, 1, n * h * w / 64, 64}, .mean = at(c, 445, 4, 0), .rstd = at(c, 446, 4, 0), .scale = at(c, 35, 4, 0), .shift = at(c, 36, 4, 0), .dscale = at(c, 698, 4, 0), .dshift = at(c, 699, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_64_8_2_e_e_e, lane, ceiling(n * h * w / 64, 64), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p3.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_256(context *c, int lane) {
+static CUresult backward_0_248(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 974, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 975, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 20992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 968, e, 0), h * w, 8 * w, 64, 1}, .output = {at(c, 969, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 20992 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_convolution_pointwise_e_shape_48_64_1_1_1_128_64_2_4_82944_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 64, 128), 264), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p3.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_257(context *c, int lane) {
+static CUresult backward_0_249(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 974, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_48_64_1_1_1_64_48, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 0), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 968, e, 0), h * w, 8 * w, 64, 1}, .partial = kept(c, lane) + kept_56(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_48_64_1_1_1_64_48_128_64_3_49152_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 8, .entry = {{kept(c, lane), at(c, 721, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 682)), 6144, 96, 64, 1, 0}, {kept(c, lane) + kept_49(n, h, w), at(c, 718, 4, 0), 24, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_50(n, h, w), at(c, 715, 4, 0), 32, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_51(n, h, w), at(c, 712, 4, 0), 50, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_52(n, h, w), at(c, 706, 4, 0), 68, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_54(n, h, w), at(c, 703, 4, 0), 72, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 264), 1024)), 4096, 64, 64, 1, 0}, {kept(c, lane) + kept_55(n, h, w), at(c, 700, 4, 0), 88, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 512), 66), 113)), 36864, 64, 64, 9, 0}, {kept(c, lane) + kept_56(n, h, w), at(c, 697, 4, 0), 232, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), 3072, 48, 64, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 328, 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy backbone.stage_p3.blocks.0.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_258(context *c, int lane) {
+static CUresult backward_0_250(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 975, e, 16), {0, 0, 48, 1}}, .a = {at(c, 975, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 969, e, 16), {0, 0, 48, 1}}, .a = {at(c, 969, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}};
     r = launch(c, k_elementwise_copy_operation_y_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 64) * 16, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p3.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_259(context *c, int lane) {
+static CUresult backward_0_251(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 969, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 695, 4, 0), .dshift = at(c, 696, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 64, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 969, e, 32), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 695, 4, 0), .dshift = at(c, 696, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 256), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p3.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_260(context *c, int lane) {
+static CUresult backward_0_252(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 975, e, 32), {0, 0, 48, 1}}, .y = {at(c, 976, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 697, 4, 0), .dshift = at(c, 698, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 441, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 969, e, 32), {0, 0, 48, 1}}, .y = {at(c, 970, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 442, 4, 0), .rstd = at(c, 443, 4, 0), .scale = at(c, 32, 4, 0), .shift = at(c, 33, 4, 0), .dscale = at(c, 695, 4, 0), .dshift = at(c, 696, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p3.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_261(context *c, int lane) {
+static CUresult backward_0_253(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 976, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 977, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 970, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 971, e, 0), h * w / 4, 2 * w, 16, 1}, .weight = c->packed + 18688 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 437, e, 0), h * w / 4, 2 * w, 16, 1}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p3.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_262(context *c, int lane) {
+static CUresult backward_0_254(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 977, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 694, 4, 0), .dshift = at(c, 695, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 971, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 692, 4, 0), .dshift = at(c, 693, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512)), .rows = (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p3.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_263(context *c, int lane) {
+static CUresult backward_0_255(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 976, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_56(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 440, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 970, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16_128_8_3_44352, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p3.blocks.0.cv1.bn.normalize.gradient
-static CUresult backward_0_264(context *c, int lane) {
+static CUresult backward_0_256(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 977, e, 0), {0, 0, 16, 1}}, .y = {at(c, 978, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 694, 4, 0), .dshift = at(c, 695, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 437, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 971, e, 0), {0, 0, 16, 1}}, .y = {at(c, 972, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 64, 16}, .mean = at(c, 438, 4, 0), .rstd = at(c, 439, 4, 0), .scale = at(c, 29, 4, 0), .shift = at(c, 30, 4, 0), .dscale = at(c, 692, 4, 0), .dshift = at(c, 693, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 64, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p3.blocks.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_265(context *c, int lane) {
+static CUresult backward_0_257(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 978, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 975, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 972, e, 0), h * w / 4, 2 * w, 16, 1}, .output = {at(c, 969, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .weight = c->packed + 16384 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_convolution_window_e_shape_16_16_3_1_1_128_16_24192_y_n_y_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p3.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_266(context *c, int lane) {
+static CUresult backward_0_258(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 978, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_57(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 436, e, 16), 3 * h * w / 4, 6 * w, 48, 1}, .dy = {at(c, 972, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_58(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_16_16_3_1_1_16_16_128_8_3_44352, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p3.cv1.bn.normalize.sums
-static CUresult backward_0_267(context *c, int lane) {
+static CUresult backward_0_259(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 969, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 689, 4, 0), .dshift = at(c, 690, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 969, e, 0), {0, 0, 48, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 689, 4, 0), .dshift = at(c, 690, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p3.cv1.bn.normalize.gradient
-static CUresult backward_0_268(context *c, int lane) {
+static CUresult backward_0_260(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 975, e, 0), {0, 0, 48, 1}}, .y = {at(c, 979, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 691, 4, 0), .dshift = at(c, 692, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 433, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 969, e, 0), {0, 0, 48, 1}}, .y = {at(c, 973, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 434, 4, 0), .rstd = at(c, 435, 4, 0), .scale = at(c, 26, 4, 0), .shift = at(c, 27, 4, 0), .dscale = at(c, 689, 4, 0), .dshift = at(c, 690, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p3.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_269(context *c, int lane) {
+static CUresult backward_0_261(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 979, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 980, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 973, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 974, e, 0), h * w / 2, 4 * w, 32, 1}, .weight = c->packed + 15360 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8), .partial = c->scratch[lane], .below = {at(c, 429, e, 0), h * w / 2, 4 * w, 32, 1}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 64, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p3.bn.normalize.sums
-static CUresult backward_0_270(context *c, int lane) {
+static CUresult backward_0_262(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 980, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 688, 4, 0), .dshift = at(c, 689, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 974, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 686, 4, 0), .dshift = at(c, 687, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p3.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_271(context *c, int lane) {
+static CUresult backward_0_263(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 979, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_58(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 432, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 973, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_59(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.down_p3.bn.normalize.gradient
-static CUresult backward_0_272(context *c, int lane) {
+static CUresult backward_0_264(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 980, e, 0), {0, 0, 32, 1}}, .y = {at(c, 981, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 688, 4, 0), .dshift = at(c, 689, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 429, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 974, e, 0), {0, 0, 32, 1}}, .y = {at(c, 975, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 64, 32}, .mean = at(c, 430, 4, 0), .rstd = at(c, 431, 4, 0), .scale = at(c, 23, 4, 0), .shift = at(c, 24, 4, 0), .dscale = at(c, 686, 4, 0), .dshift = at(c, 687, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 64, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.down_p3.conv.conv2d.input_gradient
-static CUresult backward_0_273(context *c, int lane) {
+static CUresult backward_0_265(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 982, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 975, e, 0), h * w / 2, 4 * w, 32, 1}, .output = {at(c, 976, e, 0), 2 * h * w, 8 * w, 32, 1}, .weight = c->packed + 6144 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 425, e, 0), 2 * h * w, 8 * w, 32, 1}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0)};
     r = launch(c, k_convolution_strided_gradient_e_shape_32_32_3_2_1_128_32_9_35280_n_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p2.cv2.bn.normalize.sums
-static CUresult backward_0_274(context *c, int lane) {
+static CUresult backward_0_266(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 982, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 685, 4, 0), .dshift = at(c, 686, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 683, 4, 0), .dshift = at(c, 684, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396))), .rows = (int32_t)(ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), ceiling(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)))};
     r = launch(c, k_normalize_reduce_finish, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.down_p3.conv.conv2d.weight_gradient
-static CUresult backward_0_275(context *c, int lane) {
+static CUresult backward_0_267(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 981, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_59(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 699, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1365)), 3072, 48, 64, 1, 0}, {kept(c, lane) + kept_56(n, h, w), at(c, 696, 4, 0), 96, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_57(n, h, w), at(c, 693, 4, 0), 168, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_58(n, h, w), at(c, 690, 4, 0), 240, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_59(n, h, w), at(c, 687, 4, 0), 272, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), 9216, 32, 32, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 560, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 428, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 975, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_60(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_2_1_32_32_256_4_3_86640, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p2.cv2.bn.normalize.gradient
-static CUresult backward_0_276(context *c, int lane) {
+static CUresult backward_0_268(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 982, e, 0), {0, 0, 32, 1}}, .y = {at(c, 983, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 685, 4, 0), .dshift = at(c, 686, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 425, e, 0), {0, 0, 32, 1}}, .dy = {at(c, 976, e, 0), {0, 0, 32, 1}}, .y = {at(c, 977, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .mean = at(c, 426, 4, 0), .rstd = at(c, 427, 4, 0), .scale = at(c, 20, 4, 0), .shift = at(c, 21, 4, 0), .dscale = at(c, 683, 4, 0), .dshift = at(c, 684, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_32_8_2_e_e_e, lane, ceiling(n * h * w / 16, 128), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p2.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_277(context *c, int lane) {
+static CUresult backward_0_269(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 983, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 984, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 977, e, 0), 2 * h * w, 8 * w, 32, 1}, .output = {at(c, 978, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 5120 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
     r = launch(c, k_convolution_pointwise_e_shape_24_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_no_sums, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p2.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_278(context *c, int lane) {
+static CUresult backward_0_270(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 983, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_flat_e_shape_24_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 0), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 977, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = kept(c, lane) + kept_61(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_24_32_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461), 1, 1, 128, &a);
+  }
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 694, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_58(n, h, w), at(c, 691, 4, 0), 72, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 1820)), 2304, 16, 16, 9, 0}, {kept(c, lane) + kept_59(n, h, w), at(c, 688, 4, 0), 144, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_60(n, h, w), at(c, 685, 4, 0), 176, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_61(n, h, w), at(c, 682, 4, 0), 320, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461)), 768, 24, 32, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 344, 1, 1, 256, &a);
   }
   return r;
 }
 
 // copy backbone.stage_p2.blocks.0.cv2.bn.normalize.residual_gradient
-static CUresult backward_0_279(context *c, int lane) {
+static CUresult backward_0_271(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_elementwise_arguments a = {.y = {at(c, 984, e, 8), {0, 0, 24, 1}}, .a = {at(c, 984, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}};
+    const struct reprise_elementwise_arguments a = {.y = {at(c, 978, e, 8), {0, 0, 24, 1}}, .a = {at(c, 978, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}};
     r = launch(c, k_elementwise_copy_operation_y_1_8_e_e_s, lane, ceiling(ceiling((n * h * w / 16) * 8, 8), 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p2.blocks.0.cv2.bn.normalize.sums
-static CUresult backward_0_280(context *c, int lane) {
+static CUresult backward_0_272(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 978, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 680, 4, 0), .dshift = at(c, 681, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_8_8_1_e_e, lane, smaller(ceiling(n * h * w / 16, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 978, e, 16), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 680, 4, 0), .dshift = at(c, 681, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 512), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p2.blocks.0.cv2.bn.normalize.gradient
-static CUresult backward_0_281(context *c, int lane) {
+static CUresult backward_0_273(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 984, e, 16), {0, 0, 24, 1}}, .y = {at(c, 985, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 682, 4, 0), .dshift = at(c, 683, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 422, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 978, e, 16), {0, 0, 24, 1}}, .y = {at(c, 979, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 423, 4, 0), .rstd = at(c, 424, 4, 0), .scale = at(c, 17, 4, 0), .shift = at(c, 18, 4, 0), .dscale = at(c, 680, 4, 0), .dshift = at(c, 681, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p2.blocks.0.cv2.conv.conv2d.input_gradient
-static CUresult backward_0_282(context *c, int lane) {
+static CUresult backward_0_274(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 985, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 986, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 979, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 980, e, 0), h * w / 2, 2 * w, 8, 1}, .weight = c->packed + 3968 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 418, e, 0), h * w / 2, 2 * w, 8, 1}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0)};
     r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_n_e_gradient_sums_silu_0x00000000u_e_y, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p2.blocks.0.cv1.bn.normalize.sums
-static CUresult backward_0_283(context *c, int lane) {
+static CUresult backward_0_275(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 980, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 677, 4, 0), .dshift = at(c, 678, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512) * 1), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512) * 1)};
     r = launch(c, k_normalize_reduce_finish, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p2.blocks.0.cv2.conv.conv2d.weight_gradient
-static CUresult backward_0_284(context *c, int lane) {
+static CUresult backward_0_276(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 985, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = kept(c, lane) + kept_61(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 421, e, 0), h * w / 2, 2 * w, 8, 1}, .dy = {at(c, 979, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16_128_8_3_44352, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p2.blocks.0.cv1.bn.normalize.gradient
-static CUresult backward_0_285(context *c, int lane) {
+static CUresult backward_0_277(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 986, e, 0), {0, 0, 8, 1}}, .y = {at(c, 987, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 679, 4, 0), .dshift = at(c, 680, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 418, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 980, e, 0), {0, 0, 8, 1}}, .y = {at(c, 981, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 16, 8}, .mean = at(c, 419, 4, 0), .rstd = at(c, 420, 4, 0), .scale = at(c, 14, 4, 0), .shift = at(c, 15, 4, 0), .dscale = at(c, 677, 4, 0), .dshift = at(c, 678, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 16, 512), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p2.blocks.0.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_286(context *c, int lane) {
+static CUresult backward_0_278(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 987, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 984, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 2816 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 981, e, 0), h * w / 2, 2 * w, 8, 1}, .output = {at(c, 978, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .weight = c->packed + 2816 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
     r = launch(c, k_convolution_e_shape_8_8_3_1_1_128_16_y_n_y_8_n_y_e_no_sums_y, lane, ceiling(n * h * w / 16, 128), 1, 1, 128, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p2.blocks.0.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_287(context *c, int lane) {
+static CUresult backward_0_279(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 987, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = kept(c, lane) + kept_62(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 417, e, 8), 3 * h * w / 2, 6 * w, 24, 1}, .dy = {at(c, 981, e, 0), h * w / 2, 2 * w, 8, 1}, .partial = kept(c, lane) + kept_63(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_8_8_3_1_1_16_16_128_8_3_44352, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stage_p2.cv1.bn.normalize.sums
-static CUresult backward_0_288(context *c, int lane) {
+static CUresult backward_0_280(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 978, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 674, 4, 0), .dshift = at(c, 675, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
     r = launch(c, k_normalize_reduce_partial_silu_0x00000000u_1_16_8_2_e_e, lane, smaller(ceiling(n * h * w / 16, 256), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 978, e, 0), {0, 0, 24, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 674, 4, 0), .dshift = at(c, 675, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 256), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 256), 396))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stage_p2.cv1.bn.normalize.gradient
-static CUresult backward_0_289(context *c, int lane) {
+static CUresult backward_0_281(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 984, e, 0), {0, 0, 24, 1}}, .y = {at(c, 988, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 676, 4, 0), .dshift = at(c, 677, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 414, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 978, e, 0), {0, 0, 24, 1}}, .y = {at(c, 982, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 415, 4, 0), .rstd = at(c, 416, 4, 0), .scale = at(c, 11, 4, 0), .shift = at(c, 12, 4, 0), .dscale = at(c, 674, 4, 0), .dshift = at(c, 675, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.stage_p2.cv1.conv.conv2d.input_gradient
-static CUresult backward_0_290(context *c, int lane) {
+static CUresult backward_0_282(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 988, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 989, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 982, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 983, e, 0), h * w, 4 * w, 16, 1}, .weight = c->packed + 2560 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4), .partial = c->scratch[lane], .below = {at(c, 410, e, 0), h * w, 4 * w, 16, 1}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0)};
     r = launch(c, k_convolution_pointwise_e_shape_16_16_1_1_1_128_32_2_4_25856_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e, lane, smaller(ceiling(n * h * w / 16, 128), 512), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.down_p2.bn.normalize.sums
-static CUresult backward_0_291(context *c, int lane) {
+static CUresult backward_0_283(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 989, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 983, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 671, 4, 0), .dshift = at(c, 672, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 512)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 512))};
     r = launch(c, k_normalize_reduce_finish, lane, 2, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stage_p2.cv1.conv.conv2d.weight_gradient
-static CUresult backward_0_292(context *c, int lane) {
+static CUresult backward_0_284(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 988, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_63(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 413, e, 0), h * w, 4 * w, 16, 1}, .dy = {at(c, 982, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_64(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.down_p2.bn.normalize.gradient
-static CUresult backward_0_293(context *c, int lane) {
+static CUresult backward_0_285(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 989, e, 0), {0, 0, 16, 1}}, .y = {at(c, 990, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 673, 4, 0), .dshift = at(c, 674, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 410, e, 0), {0, 0, 16, 1}}, .dy = {at(c, 983, e, 0), {0, 0, 16, 1}}, .y = {at(c, 984, e, 0), {0, 0, 16, 1}}, .extent = {1, 1, n * h * w / 16, 16}, .mean = at(c, 411, 4, 0), .rstd = at(c, 412, 4, 0), .scale = at(c, 8, 4, 0), .shift = at(c, 9, 4, 0), .dscale = at(c, 671, 4, 0), .dshift = at(c, 672, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_16_8_2_e_e_e, lane, ceiling(n * h * w / 16, 256), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_input_gradient backbone.down_p2.conv.conv2d.input_gradient
-static CUresult backward_0_294(context *c, int lane) {
+static CUresult backward_0_286(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_convolution_arguments a = {.input = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 991, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .below = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0)};
+    const struct reprise_convolution_arguments a = {.input = {at(c, 984, e, 0), h * w, 4 * w, 16, 1}, .output = {at(c, 985, e, 0), 2 * h * w, 4 * w, 8, 1}, .weight = c->packed + 256 * e, .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2), .partial = c->scratch[lane], .below = {at(c, 406, e, 0), 2 * h * w, 4 * w, 8, 1}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0)};
     r = launch(c, k_convolution_strided_gradient_e_shape_8_16_3_2_1_128_16_9_14256_n_e_gradient_sums_silu_0x00000000u_e, lane, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_reduce backbone.stem.bn.normalize.sums
-static CUresult backward_0_295(context *c, int lane) {
+static CUresult backward_0_287(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 991, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 670, 4, 0), .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512))), .rows = (int32_t)(ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)))};
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 985, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 4, ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512))), .rows = (int32_t)(ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), ceiling(n * ceiling(h / 4, 8) * ceiling(w / 4, 16), 512)))};
     r = launch(c, k_normalize_reduce_finish, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.down_p2.conv.conv2d.weight_gradient
-static CUresult backward_0_296(context *c, int lane) {
+static CUresult backward_0_288(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .dy = {at(c, 990, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_64(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_halo_e_shape_8_16_3_2_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 684, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 5461)), 768, 24, 32, 1, 0}, {kept(c, lane) + kept_61(n, h, w), at(c, 681, 4, 0), 24, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), 576, 8, 8, 9, 0}, {kept(c, lane) + kept_62(n, h, w), at(c, 678, 4, 0), 42, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), 576, 8, 8, 9, 0}, {kept(c, lane) + kept_63(n, h, w), at(c, 675, 4, 0), 60, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_64(n, h, w), at(c, 672, 4, 0), 68, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), 1152, 8, 16, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 104, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 409, e, 0), 2 * h * w, 4 * w, 8, 1}, .dy = {at(c, 984, e, 0), h * w, 4 * w, 16, 1}, .partial = kept(c, lane) + kept_65(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 2), .input_width = (int32_t)(w / 2), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_8_16_3_2_1_16_16_128_4_3_51984, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640), 1, 1, 128, &a);
   }
   return r;
 }
 
 // normalize_gradient backbone.stem.bn.normalize.gradient
-static CUresult backward_0_297(context *c, int lane) {
+static CUresult backward_0_289(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 991, e, 0), {0, 0, 8, 1}}, .y = {at(c, 992, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 670, 4, 0), .dshift = at(c, 671, 4, 0)};
+    const struct reprise_channel_arguments a = {.x = {at(c, 406, e, 0), {0, 0, 8, 1}}, .dy = {at(c, 985, e, 0), {0, 0, 8, 1}}, .y = {at(c, 986, e, 0), {0, 0, 8, 1}}, .extent = {1, 1, n * h * w / 4, 8}, .mean = at(c, 407, 4, 0), .rstd = at(c, 408, 4, 0), .scale = at(c, 5, 4, 0), .shift = at(c, 6, 4, 0), .dscale = at(c, 668, 4, 0), .dshift = at(c, 669, 4, 0)};
     r = launch(c, k_normalize_gradient_silu_0x00000000u_n_1_8_8_2_e_e_e, lane, ceiling(n * h * w / 4, 512), 1, 1, 256, &a);
   }
   return r;
 }
 
 // conv2d_weight_gradient backbone.stem.conv.conv2d.weight_gradient
-static CUresult backward_0_298(context *c, int lane) {
+static CUresult backward_0_290(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 992, e, 0), 2 * h * w, 4 * w, 8, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), 3 * h * w, 3 * w, 3, 1}, .dy = {at(c, 986, e, 0), 2 * h * w, 4 * w, 8, 1}, .partial = kept(c, lane) + kept_66(n, h, w), .span = ceiling(n * h * w / 4, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418)), .batch = (int32_t)(n), .input_height = (int32_t)(h), .input_width = (int32_t)(w), .output_height = (int32_t)(h / 2), .output_width = (int32_t)(w / 2)};
     r = launch(c, k_weight_gradient_narrow_e_shape_3_8_3_2_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 669, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418)), 216, 27, 8, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 7, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 679, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), 576, 8, 8, 9, 0}, {kept(c, lane) + kept_63(n, h, w), at(c, 676, 4, 0), 18, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 7281)), 576, 8, 8, 9, 0}, {kept(c, lane) + kept_64(n, h, w), at(c, 673, 4, 0), 36, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_65(n, h, w), at(c, 670, 4, 0), 44, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 3640)), 1152, 8, 16, 9, 0}, {kept(c, lane) + kept_66(n, h, w), at(c, 667, 4, 0), 80, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 4, 256), 528), 19418)), 216, 27, 8, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 87, 1, 1, 256, &a);
   }
   return r;
 }
@@ -9353,137 +9196,132 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 119, forward_119},
     {reprise_launch, 0, 120, forward_120},
     {reprise_launch, 0, 122, forward_122},
-    {reprise_signal, 0, 7, NULL},
+    {reprise_signal, 0, 6, NULL},
     {reprise_launch, 0, 123, forward_123},
     {reprise_launch, 0, 124, forward_124},
     {reprise_launch, 0, 126, forward_126},
     {reprise_signal, 0, 4, NULL},
     {reprise_launch, 0, 127, forward_127},
-    {reprise_launch, 0, 128, forward_128},
-    {reprise_launch, 0, 129, forward_129},
+    {reprise_signal, 0, 5, NULL},
     {reprise_wait, 1, 4, NULL},
-    {reprise_launch, 1, 130, forward_130},
-    {reprise_signal, 1, 5, NULL},
+    {reprise_launch, 1, 128, forward_128},
+    {reprise_launch, 1, 129, forward_129},
+    {reprise_wait, 1, 5, NULL},
     {reprise_launch, 1, 131, forward_131},
-    {reprise_signal, 1, 6, NULL},
-    {reprise_wait, 0, 5, NULL},
-    {reprise_wait, 0, 6, NULL},
-    {reprise_launch, 0, 133, forward_133},
-    {reprise_launch, 0, 134, forward_134},
-    {reprise_launch, 0, 135, forward_135},
-    {reprise_launch, 0, 137, forward_137},
-    {reprise_launch, 0, 138, forward_138},
-    {reprise_launch, 0, 139, forward_139},
-    {reprise_launch, 0, 141, forward_141},
-    {reprise_launch, 0, 142, forward_142},
-    {reprise_launch, 0, 143, forward_143},
-    {reprise_launch, 0, 145, forward_145},
-    {reprise_wait, 2, 7, NULL},
-    {reprise_launch, 2, 146, forward_146},
-    {reprise_signal, 2, 8, NULL},
+    {reprise_launch, 1, 132, forward_132},
+    {reprise_launch, 1, 133, forward_133},
+    {reprise_launch, 1, 135, forward_135},
+    {reprise_launch, 1, 136, forward_136},
+    {reprise_launch, 1, 137, forward_137},
+    {reprise_launch, 1, 139, forward_139},
+    {reprise_launch, 1, 140, forward_140},
+    {reprise_launch, 1, 141, forward_141},
+    {reprise_launch, 1, 143, forward_143},
+    {reprise_wait, 2, 6, NULL},
+    {reprise_launch, 2, 144, forward_144},
+    {reprise_signal, 2, 7, NULL},
+    {reprise_wait, 1, 7, NULL},
+    {reprise_launch, 1, 145, forward_145},
+    {reprise_launch, 1, 146, forward_146},
+    {reprise_launch, 1, 148, forward_148},
+    {reprise_launch, 1, 149, forward_149},
+    {reprise_launch, 1, 150, forward_150},
+    {reprise_launch, 1, 151, forward_151},
+    {reprise_launch, 1, 153, forward_153},
+    {reprise_signal, 1, 8, NULL},
+    {reprise_launch, 1, 154, forward_154},
+    {reprise_launch, 1, 155, forward_155},
+    {reprise_launch, 1, 157, forward_157},
     {reprise_wait, 0, 8, NULL},
-    {reprise_launch, 0, 147, forward_147},
-    {reprise_launch, 0, 148, forward_148},
-    {reprise_launch, 0, 150, forward_150},
-    {reprise_launch, 0, 151, forward_151},
-    {reprise_launch, 0, 152, forward_152},
-    {reprise_launch, 0, 153, forward_153},
-    {reprise_launch, 0, 155, forward_155},
-    {reprise_signal, 0, 9, NULL},
-    {reprise_launch, 0, 156, forward_156},
-    {reprise_launch, 0, 157, forward_157},
+    {reprise_launch, 0, 158, forward_158},
     {reprise_launch, 0, 159, forward_159},
-    {reprise_wait, 1, 9, NULL},
-    {reprise_launch, 1, 160, forward_160},
-    {reprise_launch, 1, 161, forward_161},
+    {reprise_launch, 0, 161, forward_161},
+    {reprise_signal, 0, 9, NULL},
+    {reprise_launch, 1, 162, forward_162},
     {reprise_launch, 1, 163, forward_163},
+    {reprise_launch, 1, 165, forward_165},
+    {reprise_launch, 1, 166, forward_166},
+    {reprise_launch, 1, 167, forward_167},
+    {reprise_launch, 1, 169, forward_169},
+    {reprise_wait, 1, 9, NULL},
+    {reprise_launch, 1, 170, forward_170},
+    {reprise_launch, 1, 171, forward_171},
+    {reprise_launch, 1, 173, forward_173},
+    {reprise_launch, 1, 174, forward_174},
+    {reprise_launch, 1, 175, forward_175},
+    {reprise_launch, 1, 177, forward_177},
+    {reprise_launch, 1, 178, forward_178},
+    {reprise_launch, 1, 179, forward_179},
+    {reprise_launch, 1, 180, forward_180},
+    {reprise_launch, 1, 182, forward_182},
+    {reprise_launch, 1, 183, forward_183},
+    {reprise_launch, 1, 184, forward_184},
+    {reprise_launch, 1, 186, forward_186},
+    {reprise_launch, 1, 187, forward_187},
+    {reprise_launch, 1, 188, forward_188},
+    {reprise_launch, 1, 190, forward_190},
+    {reprise_launch, 1, 191, forward_191},
+    {reprise_launch, 1, 192, forward_192},
+    {reprise_launch, 1, 194, forward_194},
+    {reprise_launch, 1, 195, forward_195},
+    {reprise_launch, 1, 196, forward_196},
+    {reprise_launch, 1, 198, forward_198},
+    {reprise_launch, 1, 199, forward_199},
+    {reprise_launch, 1, 200, forward_200},
+    {reprise_launch, 1, 202, forward_202},
+    {reprise_launch, 1, 203, forward_203},
+    {reprise_launch, 1, 204, forward_204},
+    {reprise_launch, 1, 206, forward_206},
+    {reprise_launch, 1, 207, forward_207},
+    {reprise_launch, 1, 208, forward_208},
+    {reprise_launch, 1, 210, forward_210},
+    {reprise_launch, 1, 211, forward_211},
+    {reprise_launch, 1, 212, forward_212},
+    {reprise_launch, 1, 214, forward_214},
+    {reprise_launch, 1, 215, forward_215},
+    {reprise_launch, 1, 216, forward_216},
+    {reprise_launch, 1, 218, forward_218},
+    {reprise_launch, 1, 219, forward_219},
+    {reprise_launch, 1, 220, forward_220},
+    {reprise_launch, 1, 222, forward_222},
     {reprise_signal, 1, 10, NULL},
-    {reprise_launch, 0, 164, forward_164},
-    {reprise_launch, 0, 165, forward_165},
-    {reprise_launch, 0, 167, forward_167},
-    {reprise_launch, 0, 168, forward_168},
-    {reprise_launch, 0, 169, forward_169},
-    {reprise_launch, 0, 171, forward_171},
+    {reprise_launch, 1, 223, forward_223},
+    {reprise_launch, 1, 224, forward_224},
+    {reprise_launch, 1, 226, forward_226},
     {reprise_wait, 0, 10, NULL},
-    {reprise_launch, 0, 172, forward_172},
-    {reprise_launch, 0, 173, forward_173},
-    {reprise_launch, 0, 175, forward_175},
-    {reprise_launch, 0, 176, forward_176},
-    {reprise_launch, 0, 177, forward_177},
-    {reprise_launch, 0, 179, forward_179},
-    {reprise_launch, 0, 180, forward_180},
-    {reprise_launch, 0, 181, forward_181},
-    {reprise_launch, 0, 182, forward_182},
-    {reprise_launch, 0, 184, forward_184},
-    {reprise_launch, 0, 185, forward_185},
-    {reprise_launch, 0, 186, forward_186},
-    {reprise_launch, 0, 188, forward_188},
-    {reprise_launch, 0, 189, forward_189},
-    {reprise_launch, 0, 190, forward_190},
-    {reprise_launch, 0, 192, forward_192},
-    {reprise_launch, 0, 193, forward_193},
-    {reprise_launch, 0, 194, forward_194},
-    {reprise_launch, 0, 196, forward_196},
-    {reprise_launch, 0, 197, forward_197},
-    {reprise_launch, 0, 198, forward_198},
-    {reprise_launch, 0, 200, forward_200},
-    {reprise_launch, 0, 201, forward_201},
-    {reprise_launch, 0, 202, forward_202},
-    {reprise_launch, 0, 204, forward_204},
-    {reprise_launch, 0, 205, forward_205},
-    {reprise_launch, 0, 206, forward_206},
-    {reprise_launch, 0, 208, forward_208},
-    {reprise_launch, 0, 209, forward_209},
-    {reprise_launch, 0, 210, forward_210},
-    {reprise_launch, 0, 212, forward_212},
-    {reprise_launch, 0, 213, forward_213},
-    {reprise_launch, 0, 214, forward_214},
-    {reprise_launch, 0, 216, forward_216},
-    {reprise_launch, 0, 217, forward_217},
-    {reprise_launch, 0, 218, forward_218},
-    {reprise_launch, 0, 220, forward_220},
-    {reprise_launch, 0, 221, forward_221},
-    {reprise_launch, 0, 222, forward_222},
-    {reprise_launch, 0, 224, forward_224},
-    {reprise_signal, 0, 11, NULL},
-    {reprise_launch, 0, 225, forward_225},
-    {reprise_launch, 0, 226, forward_226},
+    {reprise_launch, 0, 227, forward_227},
     {reprise_launch, 0, 228, forward_228},
-    {reprise_wait, 1, 11, NULL},
-    {reprise_launch, 1, 229, forward_229},
-    {reprise_launch, 1, 230, forward_230},
+    {reprise_launch, 0, 230, forward_230},
+    {reprise_signal, 0, 11, NULL},
+    {reprise_launch, 1, 231, forward_231},
     {reprise_launch, 1, 232, forward_232},
+    {reprise_launch, 1, 234, forward_234},
+    {reprise_launch, 1, 235, forward_235},
+    {reprise_launch, 1, 236, forward_236},
+    {reprise_launch, 1, 238, forward_238},
+    {reprise_launch, 1, 239, forward_239},
+    {reprise_launch, 1, 240, forward_240},
+    {reprise_launch, 1, 242, forward_242},
+    {reprise_launch, 1, 243, forward_243},
+    {reprise_launch, 1, 244, forward_244},
+    {reprise_launch, 1, 246, forward_246},
+    {reprise_wait, 1, 11, NULL},
+    {reprise_launch, 1, 247, forward_247},
+    {reprise_launch, 1, 248, forward_248},
+    {reprise_launch, 1, 250, forward_250},
+    {reprise_launch, 1, 251, forward_251},
+    {reprise_launch, 1, 252, forward_252},
+    {reprise_launch, 1, 254, forward_254},
     {reprise_signal, 1, 12, NULL},
-    {reprise_launch, 0, 233, forward_233},
-    {reprise_launch, 0, 234, forward_234},
-    {reprise_launch, 0, 236, forward_236},
-    {reprise_launch, 0, 237, forward_237},
-    {reprise_launch, 0, 238, forward_238},
-    {reprise_launch, 0, 240, forward_240},
-    {reprise_launch, 0, 241, forward_241},
-    {reprise_launch, 0, 242, forward_242},
-    {reprise_launch, 0, 244, forward_244},
-    {reprise_launch, 0, 245, forward_245},
-    {reprise_launch, 0, 246, forward_246},
-    {reprise_launch, 0, 248, forward_248},
+    {reprise_launch, 1, 255, forward_255},
+    {reprise_signal, 1, 13, NULL},
     {reprise_wait, 0, 12, NULL},
-    {reprise_launch, 0, 249, forward_249},
-    {reprise_launch, 0, 250, forward_250},
-    {reprise_launch, 0, 252, forward_252},
-    {reprise_launch, 0, 253, forward_253},
-    {reprise_launch, 0, 254, forward_254},
     {reprise_launch, 0, 256, forward_256},
-    {reprise_signal, 0, 13, NULL},
     {reprise_launch, 0, 257, forward_257},
-    {reprise_launch, 0, 258, forward_258},
+    {reprise_wait, 0, 13, NULL},
     {reprise_launch, 0, 259, forward_259},
-    {reprise_wait, 1, 13, NULL},
-    {reprise_launch, 1, 260, forward_260},
-    {reprise_signal, 1, 14, NULL},
-    {reprise_launch, 1, 261, forward_261},
-    {reprise_signal, 1, 15, NULL},
-    {reprise_wait, 0, 14, NULL},
-    {reprise_wait, 0, 15, NULL},
+    {reprise_launch, 0, 260, forward_260},
+    {reprise_launch, 0, 261, forward_261},
     {reprise_launch, 0, 263, forward_263},
     {reprise_launch, 0, 264, forward_264},
     {reprise_launch, 0, 265, forward_265},
@@ -9494,9 +9332,6 @@ static const struct reprise_step steps_forward_training[] = {
     {reprise_launch, 0, 272, forward_272},
     {reprise_launch, 0, 273, forward_273},
     {reprise_launch, 0, 275, forward_275},
-    {reprise_launch, 0, 276, forward_276},
-    {reprise_launch, 0, 277, forward_277},
-    {reprise_launch, 0, 279, forward_279},
     {reprise_join, 3, 0, NULL},
 };
 
@@ -9674,212 +9509,208 @@ static const struct reprise_step steps_forward_evaluation[] = {
     {reprise_launch, 0, 126, forward_126},
     {reprise_signal, 0, 35, NULL},
     {reprise_launch, 0, 127, forward_127},
-    {reprise_launch, 0, 128, forward_128},
-    {reprise_launch, 0, 129, forward_129},
+    {reprise_signal, 0, 36, NULL},
     {reprise_wait, 1, 35, NULL},
-    {reprise_launch, 1, 130, evaluation_130},
-    {reprise_signal, 1, 36, NULL},
-    {reprise_launch, 6, 132, evaluation_132},
+    {reprise_launch, 1, 128, evaluation_128},
+    {reprise_launch, 6, 130, evaluation_130},
     {reprise_signal, 6, 37, NULL},
-    {reprise_wait, 0, 36, NULL},
-    {reprise_wait, 0, 37, NULL},
-    {reprise_launch, 0, 133, forward_133},
-    {reprise_launch, 0, 134, evaluation_134},
-    {reprise_launch, 7, 136, evaluation_136},
+    {reprise_wait, 1, 36, NULL},
+    {reprise_wait, 1, 37, NULL},
+    {reprise_launch, 1, 131, forward_131},
+    {reprise_launch, 1, 132, evaluation_132},
+    {reprise_launch, 7, 134, evaluation_134},
     {reprise_signal, 7, 38, NULL},
-    {reprise_wait, 0, 38, NULL},
-    {reprise_launch, 0, 137, forward_137},
-    {reprise_launch, 0, 138, evaluation_138},
-    {reprise_launch, 5, 140, evaluation_140},
+    {reprise_wait, 1, 38, NULL},
+    {reprise_launch, 1, 135, forward_135},
+    {reprise_launch, 1, 136, evaluation_136},
+    {reprise_launch, 5, 138, evaluation_138},
     {reprise_signal, 5, 39, NULL},
-    {reprise_wait, 0, 39, NULL},
-    {reprise_launch, 0, 141, forward_141},
-    {reprise_launch, 0, 142, evaluation_142},
-    {reprise_launch, 2, 144, evaluation_144},
+    {reprise_wait, 1, 39, NULL},
+    {reprise_launch, 1, 139, forward_139},
+    {reprise_launch, 1, 140, evaluation_140},
+    {reprise_launch, 2, 142, evaluation_142},
     {reprise_signal, 2, 40, NULL},
-    {reprise_wait, 0, 40, NULL},
-    {reprise_launch, 0, 145, forward_145},
+    {reprise_wait, 1, 40, NULL},
+    {reprise_launch, 1, 143, forward_143},
     {reprise_wait, 2, 41, NULL},
-    {reprise_launch, 2, 146, forward_146},
+    {reprise_launch, 2, 144, forward_144},
     {reprise_signal, 2, 42, NULL},
-    {reprise_wait, 0, 42, NULL},
-    {reprise_launch, 0, 147, evaluation_147},
-    {reprise_launch, 4, 149, evaluation_149},
+    {reprise_wait, 1, 42, NULL},
+    {reprise_launch, 1, 145, evaluation_145},
+    {reprise_launch, 4, 147, evaluation_147},
     {reprise_signal, 4, 43, NULL},
-    {reprise_wait, 0, 43, NULL},
-    {reprise_launch, 0, 150, forward_150},
-    {reprise_launch, 0, 151, forward_151},
-    {reprise_launch, 0, 152, evaluation_152},
-    {reprise_launch, 3, 154, evaluation_154},
+    {reprise_wait, 1, 43, NULL},
+    {reprise_launch, 1, 148, forward_148},
+    {reprise_launch, 1, 149, forward_149},
+    {reprise_launch, 1, 150, evaluation_150},
+    {reprise_launch, 3, 152, evaluation_152},
     {reprise_signal, 3, 44, NULL},
-    {reprise_wait, 0, 44, NULL},
-    {reprise_launch, 0, 155, forward_155},
-    {reprise_signal, 0, 46, NULL},
-    {reprise_launch, 0, 156, evaluation_156},
-    {reprise_launch, 6, 158, evaluation_158},
+    {reprise_wait, 1, 44, NULL},
+    {reprise_launch, 1, 153, forward_153},
+    {reprise_signal, 1, 46, NULL},
+    {reprise_launch, 1, 154, evaluation_154},
+    {reprise_launch, 6, 156, evaluation_156},
     {reprise_signal, 6, 45, NULL},
-    {reprise_wait, 0, 45, NULL},
-    {reprise_launch, 0, 159, forward_159},
-    {reprise_wait, 1, 46, NULL},
-    {reprise_launch, 1, 160, evaluation_160},
-    {reprise_launch, 7, 162, evaluation_162},
+    {reprise_wait, 1, 45, NULL},
+    {reprise_launch, 1, 157, forward_157},
+    {reprise_wait, 0, 46, NULL},
+    {reprise_launch, 0, 158, evaluation_158},
+    {reprise_launch, 7, 160, evaluation_160},
     {reprise_signal, 7, 47, NULL},
-    {reprise_wait, 1, 47, NULL},
-    {reprise_launch, 1, 163, forward_163},
-    {reprise_signal, 1, 50, NULL},
-    {reprise_launch, 0, 164, evaluation_164},
-    {reprise_launch, 5, 166, evaluation_166},
+    {reprise_wait, 0, 47, NULL},
+    {reprise_launch, 0, 161, forward_161},
+    {reprise_signal, 0, 50, NULL},
+    {reprise_launch, 1, 162, evaluation_162},
+    {reprise_launch, 5, 164, evaluation_164},
     {reprise_signal, 5, 48, NULL},
-    {reprise_wait, 0, 48, NULL},
-    {reprise_launch, 0, 167, forward_167},
-    {reprise_launch, 0, 168, evaluation_168},
-    {reprise_launch, 3, 170, evaluation_170},
+    {reprise_wait, 1, 48, NULL},
+    {reprise_launch, 1, 165, forward_165},
+    {reprise_launch, 1, 166, evaluation_166},
+    {reprise_launch, 3, 168, evaluation_168},
     {reprise_signal, 3, 49, NULL},
-    {reprise_wait, 0, 49, NULL},
-    {reprise_launch, 0, 171, forward_171},
-    {reprise_wait, 0, 50, NULL},
-    {reprise_launch, 0, 172, evaluation_172},
-    {reprise_launch, 6, 174, evaluation_174},
+    {reprise_wait, 1, 49, NULL},
+    {reprise_launch, 1, 169, forward_169},
+    {reprise_wait, 1, 50, NULL},
+    {reprise_launch, 1, 170, evaluation_170},
+    {reprise_launch, 6, 172, evaluation_172},
     {reprise_signal, 6, 51, NULL},
-    {reprise_wait, 0, 51, NULL},
-    {reprise_launch, 0, 175, forward_175},
-    {reprise_launch, 0, 176, evaluation_176},
-    {reprise_launch, 4, 178, evaluation_178},
+    {reprise_wait, 1, 51, NULL},
+    {reprise_launch, 1, 173, forward_173},
+    {reprise_launch, 1, 174, evaluation_174},
+    {reprise_launch, 4, 176, evaluation_176},
     {reprise_signal, 4, 52, NULL},
-    {reprise_wait, 0, 52, NULL},
-    {reprise_launch, 0, 179, forward_179},
-    {reprise_launch, 0, 180, forward_180},
-    {reprise_launch, 0, 181, evaluation_181},
-    {reprise_launch, 7, 183, evaluation_183},
+    {reprise_wait, 1, 52, NULL},
+    {reprise_launch, 1, 177, forward_177},
+    {reprise_launch, 1, 178, forward_178},
+    {reprise_launch, 1, 179, evaluation_179},
+    {reprise_launch, 7, 181, evaluation_181},
     {reprise_signal, 7, 53, NULL},
-    {reprise_wait, 0, 53, NULL},
-    {reprise_launch, 0, 184, forward_184},
-    {reprise_launch, 0, 185, evaluation_185},
-    {reprise_launch, 5, 187, evaluation_187},
+    {reprise_wait, 1, 53, NULL},
+    {reprise_launch, 1, 182, forward_182},
+    {reprise_launch, 1, 183, evaluation_183},
+    {reprise_launch, 5, 185, evaluation_185},
     {reprise_signal, 5, 54, NULL},
-    {reprise_wait, 0, 54, NULL},
-    {reprise_launch, 0, 188, forward_188},
-    {reprise_launch, 0, 189, evaluation_189},
-    {reprise_launch, 3, 191, evaluation_191},
+    {reprise_wait, 1, 54, NULL},
+    {reprise_launch, 1, 186, forward_186},
+    {reprise_launch, 1, 187, evaluation_187},
+    {reprise_launch, 3, 189, evaluation_189},
     {reprise_signal, 3, 55, NULL},
-    {reprise_wait, 0, 55, NULL},
-    {reprise_launch, 0, 192, forward_192},
-    {reprise_launch, 0, 193, evaluation_193},
-    {reprise_launch, 6, 195, evaluation_195},
+    {reprise_wait, 1, 55, NULL},
+    {reprise_launch, 1, 190, forward_190},
+    {reprise_launch, 1, 191, evaluation_191},
+    {reprise_launch, 6, 193, evaluation_193},
     {reprise_signal, 6, 56, NULL},
-    {reprise_wait, 0, 56, NULL},
-    {reprise_launch, 0, 196, forward_196},
-    {reprise_launch, 0, 197, evaluation_197},
-    {reprise_launch, 4, 199, evaluation_199},
+    {reprise_wait, 1, 56, NULL},
+    {reprise_launch, 1, 194, forward_194},
+    {reprise_launch, 1, 195, evaluation_195},
+    {reprise_launch, 4, 197, evaluation_197},
     {reprise_signal, 4, 57, NULL},
-    {reprise_wait, 0, 57, NULL},
-    {reprise_launch, 0, 200, forward_200},
-    {reprise_launch, 0, 201, evaluation_201},
-    {reprise_launch, 7, 203, evaluation_203},
+    {reprise_wait, 1, 57, NULL},
+    {reprise_launch, 1, 198, forward_198},
+    {reprise_launch, 1, 199, evaluation_199},
+    {reprise_launch, 7, 201, evaluation_201},
     {reprise_signal, 7, 58, NULL},
-    {reprise_wait, 0, 58, NULL},
-    {reprise_launch, 0, 204, forward_204},
-    {reprise_launch, 0, 205, evaluation_205},
-    {reprise_launch, 5, 207, evaluation_207},
+    {reprise_wait, 1, 58, NULL},
+    {reprise_launch, 1, 202, forward_202},
+    {reprise_launch, 1, 203, evaluation_203},
+    {reprise_launch, 5, 205, evaluation_205},
     {reprise_signal, 5, 59, NULL},
-    {reprise_wait, 0, 59, NULL},
-    {reprise_launch, 0, 208, forward_208},
-    {reprise_launch, 0, 209, evaluation_209},
-    {reprise_launch, 3, 211, evaluation_211},
+    {reprise_wait, 1, 59, NULL},
+    {reprise_launch, 1, 206, forward_206},
+    {reprise_launch, 1, 207, evaluation_207},
+    {reprise_launch, 3, 209, evaluation_209},
     {reprise_signal, 3, 60, NULL},
-    {reprise_wait, 0, 60, NULL},
-    {reprise_launch, 0, 212, forward_212},
-    {reprise_launch, 0, 213, evaluation_213},
-    {reprise_launch, 6, 215, evaluation_215},
+    {reprise_wait, 1, 60, NULL},
+    {reprise_launch, 1, 210, forward_210},
+    {reprise_launch, 1, 211, evaluation_211},
+    {reprise_launch, 6, 213, evaluation_213},
     {reprise_signal, 6, 61, NULL},
-    {reprise_wait, 0, 61, NULL},
-    {reprise_launch, 0, 216, forward_216},
-    {reprise_launch, 0, 217, evaluation_217},
-    {reprise_launch, 4, 219, evaluation_219},
+    {reprise_wait, 1, 61, NULL},
+    {reprise_launch, 1, 214, forward_214},
+    {reprise_launch, 1, 215, evaluation_215},
+    {reprise_launch, 4, 217, evaluation_217},
     {reprise_signal, 4, 62, NULL},
-    {reprise_wait, 0, 62, NULL},
-    {reprise_launch, 0, 220, forward_220},
-    {reprise_launch, 0, 221, evaluation_221},
-    {reprise_launch, 7, 223, evaluation_223},
+    {reprise_wait, 1, 62, NULL},
+    {reprise_launch, 1, 218, forward_218},
+    {reprise_launch, 1, 219, evaluation_219},
+    {reprise_launch, 7, 221, evaluation_221},
     {reprise_signal, 7, 63, NULL},
-    {reprise_wait, 0, 63, NULL},
-    {reprise_launch, 0, 224, forward_224},
-    {reprise_signal, 0, 65, NULL},
-    {reprise_launch, 0, 225, evaluation_225},
-    {reprise_launch, 5, 227, evaluation_227},
+    {reprise_wait, 1, 63, NULL},
+    {reprise_launch, 1, 222, forward_222},
+    {reprise_signal, 1, 65, NULL},
+    {reprise_launch, 1, 223, evaluation_223},
+    {reprise_launch, 5, 225, evaluation_225},
     {reprise_signal, 5, 64, NULL},
-    {reprise_wait, 0, 64, NULL},
-    {reprise_launch, 0, 228, forward_228},
-    {reprise_wait, 1, 65, NULL},
-    {reprise_launch, 1, 229, evaluation_229},
-    {reprise_launch, 3, 231, evaluation_231},
+    {reprise_wait, 1, 64, NULL},
+    {reprise_launch, 1, 226, forward_226},
+    {reprise_wait, 0, 65, NULL},
+    {reprise_launch, 0, 227, evaluation_227},
+    {reprise_launch, 3, 229, evaluation_229},
     {reprise_signal, 3, 66, NULL},
-    {reprise_wait, 1, 66, NULL},
-    {reprise_launch, 1, 232, forward_232},
-    {reprise_signal, 1, 71, NULL},
-    {reprise_launch, 0, 233, evaluation_233},
-    {reprise_launch, 6, 235, evaluation_235},
+    {reprise_wait, 0, 66, NULL},
+    {reprise_launch, 0, 230, forward_230},
+    {reprise_signal, 0, 71, NULL},
+    {reprise_launch, 1, 231, evaluation_231},
+    {reprise_launch, 6, 233, evaluation_233},
     {reprise_signal, 6, 67, NULL},
-    {reprise_wait, 0, 67, NULL},
-    {reprise_launch, 0, 236, forward_236},
-    {reprise_launch, 0, 237, evaluation_237},
-    {reprise_launch, 4, 239, evaluation_239},
+    {reprise_wait, 1, 67, NULL},
+    {reprise_launch, 1, 234, forward_234},
+    {reprise_launch, 1, 235, evaluation_235},
+    {reprise_launch, 4, 237, evaluation_237},
     {reprise_signal, 4, 68, NULL},
-    {reprise_wait, 0, 68, NULL},
-    {reprise_launch, 0, 240, forward_240},
-    {reprise_launch, 0, 241, evaluation_241},
-    {reprise_launch, 5, 243, evaluation_243},
+    {reprise_wait, 1, 68, NULL},
+    {reprise_launch, 1, 238, forward_238},
+    {reprise_launch, 1, 239, evaluation_239},
+    {reprise_launch, 5, 241, evaluation_241},
     {reprise_signal, 5, 69, NULL},
-    {reprise_wait, 0, 69, NULL},
-    {reprise_launch, 0, 244, forward_244},
-    {reprise_launch, 0, 245, evaluation_245},
-    {reprise_launch, 7, 247, evaluation_247},
+    {reprise_wait, 1, 69, NULL},
+    {reprise_launch, 1, 242, forward_242},
+    {reprise_launch, 1, 243, evaluation_243},
+    {reprise_launch, 7, 245, evaluation_245},
     {reprise_signal, 7, 70, NULL},
-    {reprise_wait, 0, 70, NULL},
-    {reprise_launch, 0, 248, forward_248},
-    {reprise_wait, 0, 71, NULL},
-    {reprise_launch, 0, 249, evaluation_249},
-    {reprise_launch, 3, 251, evaluation_251},
+    {reprise_wait, 1, 70, NULL},
+    {reprise_launch, 1, 246, forward_246},
+    {reprise_wait, 1, 71, NULL},
+    {reprise_launch, 1, 247, evaluation_247},
+    {reprise_launch, 3, 249, evaluation_249},
     {reprise_signal, 3, 72, NULL},
-    {reprise_wait, 0, 72, NULL},
-    {reprise_launch, 0, 252, forward_252},
-    {reprise_launch, 0, 253, evaluation_253},
-    {reprise_launch, 6, 255, evaluation_255},
+    {reprise_wait, 1, 72, NULL},
+    {reprise_launch, 1, 250, forward_250},
+    {reprise_launch, 1, 251, evaluation_251},
+    {reprise_launch, 6, 253, evaluation_253},
     {reprise_signal, 6, 73, NULL},
-    {reprise_wait, 0, 73, NULL},
-    {reprise_launch, 0, 256, forward_256},
-    {reprise_signal, 0, 74, NULL},
-    {reprise_launch, 0, 257, forward_257},
-    {reprise_launch, 0, 258, forward_258},
-    {reprise_launch, 0, 259, forward_259},
-    {reprise_wait, 1, 74, NULL},
-    {reprise_launch, 1, 260, evaluation_260},
+    {reprise_wait, 1, 73, NULL},
+    {reprise_launch, 1, 254, forward_254},
+    {reprise_signal, 1, 74, NULL},
+    {reprise_launch, 1, 255, forward_255},
     {reprise_signal, 1, 75, NULL},
-    {reprise_launch, 4, 262, evaluation_262},
+    {reprise_wait, 0, 74, NULL},
+    {reprise_launch, 0, 256, evaluation_256},
+    {reprise_launch, 4, 258, evaluation_258},
     {reprise_signal, 4, 76, NULL},
     {reprise_wait, 0, 75, NULL},
     {reprise_wait, 0, 76, NULL},
-    {reprise_launch, 0, 263, forward_263},
-    {reprise_launch, 0, 264, evaluation_264},
-    {reprise_launch, 5, 266, evaluation_266},
+    {reprise_launch, 0, 259, forward_259},
+    {reprise_launch, 0, 260, evaluation_260},
+    {reprise_launch, 5, 262, evaluation_262},
     {reprise_signal, 5, 77, NULL},
     {reprise_wait, 0, 77, NULL},
-    {reprise_launch, 0, 267, forward_267},
-    {reprise_launch, 0, 268, evaluation_268},
-    {reprise_launch, 7, 270, evaluation_270},
+    {reprise_launch, 0, 263, forward_263},
+    {reprise_launch, 0, 264, evaluation_264},
+    {reprise_launch, 7, 266, evaluation_266},
     {reprise_signal, 7, 78, NULL},
     {reprise_wait, 0, 78, NULL},
-    {reprise_launch, 0, 271, forward_271},
-    {reprise_launch, 0, 272, evaluation_272},
-    {reprise_launch, 3, 274, evaluation_274},
+    {reprise_launch, 0, 267, forward_267},
+    {reprise_launch, 0, 268, evaluation_268},
+    {reprise_launch, 3, 270, evaluation_270},
     {reprise_signal, 3, 79, NULL},
     {reprise_wait, 0, 79, NULL},
-    {reprise_launch, 0, 275, forward_275},
-    {reprise_launch, 0, 276, evaluation_276},
-    {reprise_launch, 6, 278, evaluation_278},
+    {reprise_launch, 0, 271, forward_271},
+    {reprise_launch, 0, 272, evaluation_272},
+    {reprise_launch, 6, 274, evaluation_274},
     {reprise_signal, 6, 80, NULL},
     {reprise_wait, 0, 80, NULL},
-    {reprise_launch, 0, 279, forward_279},
+    {reprise_launch, 0, 275, forward_275},
     {reprise_join, 8, 0, NULL},
 };
 
@@ -9893,6 +9724,7 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_signal, 0, 1, NULL},
     {reprise_wait, 8, 0, NULL},
     {reprise_launch, 8, 3, backward_0_3},
+    {reprise_signal, 8, 24, NULL},
     {reprise_launch, 0, 4, backward_0_4},
     {reprise_signal, 0, 3, NULL},
     {reprise_wait, 1, 1, NULL},
@@ -9903,7 +9735,7 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 1, 8, backward_0_8},
     {reprise_wait, 8, 2, NULL},
     {reprise_launch, 8, 9, backward_0_9},
-    {reprise_signal, 8, 30, NULL},
+    {reprise_signal, 8, 27, NULL},
     {reprise_launch, 1, 10, backward_0_10},
     {reprise_signal, 1, 4, NULL},
     {reprise_wait, 1, 3, NULL},
@@ -9921,6 +9753,7 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 1, 17, backward_0_17},
     {reprise_wait, 8, 6, NULL},
     {reprise_launch, 8, 18, backward_0_18},
+    {reprise_signal, 8, 33, NULL},
     {reprise_wait, 0, 7, NULL},
     {reprise_launch, 0, 19, backward_0_19},
     {reprise_signal, 0, 8, NULL},
@@ -9929,505 +9762,489 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 1, 22, backward_0_22},
     {reprise_wait, 1, 8, NULL},
     {reprise_launch, 1, 23, backward_0_23},
+    {reprise_launch, 1, 24, backward_0_24},
+    {reprise_launch, 1, 25, backward_0_25},
+    {reprise_signal, 1, 9, NULL},
+    {reprise_launch, 1, 26, backward_0_26},
+    {reprise_launch, 1, 27, backward_0_27},
+    {reprise_wait, 8, 9, NULL},
+    {reprise_launch, 8, 28, backward_0_28},
+    {reprise_signal, 8, 36, NULL},
+    {reprise_launch, 1, 29, backward_0_29},
     {reprise_signal, 1, 10, NULL},
-    {reprise_launch, 0, 24, backward_0_24},
-    {reprise_launch, 0, 25, backward_0_25},
-    {reprise_signal, 0, 9, NULL},
-    {reprise_launch, 0, 26, backward_0_26},
-    {reprise_wait, 2, 9, NULL},
-    {reprise_launch, 2, 27, backward_0_27},
-    {reprise_signal, 2, 11, NULL},
-    {reprise_wait, 0, 10, NULL},
+    {reprise_launch, 1, 30, backward_0_30},
+    {reprise_signal, 1, 11, NULL},
+    {reprise_wait, 8, 10, NULL},
+    {reprise_launch, 8, 31, backward_0_31},
+    {reprise_launch, 1, 32, backward_0_32},
+    {reprise_signal, 1, 13, NULL},
     {reprise_wait, 0, 11, NULL},
-    {reprise_launch, 0, 28, backward_0_28},
-    {reprise_launch, 0, 29, backward_0_29},
-    {reprise_signal, 0, 12, NULL},
-    {reprise_launch, 0, 30, backward_0_30},
-    {reprise_launch, 0, 31, backward_0_31},
-    {reprise_wait, 8, 12, NULL},
-    {reprise_launch, 8, 32, backward_0_32},
-    {reprise_signal, 8, 37, NULL},
     {reprise_launch, 0, 33, backward_0_33},
-    {reprise_signal, 0, 13, NULL},
     {reprise_launch, 0, 34, backward_0_34},
-    {reprise_signal, 0, 14, NULL},
-    {reprise_wait, 8, 13, NULL},
-    {reprise_launch, 8, 35, backward_0_35},
-    {reprise_signal, 8, 45, NULL},
+    {reprise_signal, 0, 12, NULL},
+    {reprise_launch, 0, 35, backward_0_35},
     {reprise_launch, 0, 36, backward_0_36},
-    {reprise_signal, 0, 16, NULL},
-    {reprise_wait, 2, 14, NULL},
-    {reprise_launch, 2, 37, backward_0_37},
-    {reprise_launch, 2, 38, backward_0_38},
-    {reprise_signal, 2, 15, NULL},
-    {reprise_launch, 2, 39, backward_0_39},
-    {reprise_launch, 2, 40, backward_0_40},
-    {reprise_wait, 8, 15, NULL},
+    {reprise_wait, 8, 12, NULL},
+    {reprise_launch, 8, 37, backward_0_37},
+    {reprise_signal, 8, 40, NULL},
+    {reprise_launch, 0, 38, backward_0_38},
+    {reprise_signal, 0, 14, NULL},
+    {reprise_wait, 0, 13, NULL},
+    {reprise_launch, 0, 39, backward_0_39},
+    {reprise_signal, 0, 15, NULL},
+    {reprise_launch, 0, 40, backward_0_40},
+    {reprise_wait, 8, 14, NULL},
     {reprise_launch, 8, 41, backward_0_41},
-    {reprise_launch, 2, 42, backward_0_42},
-    {reprise_signal, 2, 17, NULL},
-    {reprise_wait, 2, 16, NULL},
-    {reprise_launch, 2, 43, backward_0_43},
-    {reprise_signal, 2, 18, NULL},
-    {reprise_launch, 2, 44, backward_0_44},
-    {reprise_wait, 8, 17, NULL},
-    {reprise_launch, 8, 45, backward_0_45},
-    {reprise_wait, 0, 18, NULL},
-    {reprise_launch, 0, 46, backward_0_46},
-    {reprise_signal, 0, 20, NULL},
-    {reprise_launch, 2, 47, backward_0_47},
-    {reprise_signal, 2, 19, NULL},
-    {reprise_launch, 2, 48, backward_0_48},
-    {reprise_launch, 2, 49, backward_0_49},
-    {reprise_wait, 8, 19, NULL},
+    {reprise_wait, 1, 15, NULL},
+    {reprise_launch, 1, 42, backward_0_42},
+    {reprise_signal, 1, 17, NULL},
+    {reprise_launch, 0, 43, backward_0_43},
+    {reprise_signal, 0, 16, NULL},
+    {reprise_launch, 0, 44, backward_0_44},
+    {reprise_launch, 0, 45, backward_0_45},
+    {reprise_wait, 8, 16, NULL},
+    {reprise_launch, 8, 46, backward_0_46},
+    {reprise_launch, 0, 47, backward_0_47},
+    {reprise_signal, 0, 18, NULL},
+    {reprise_wait, 0, 17, NULL},
+    {reprise_launch, 0, 48, backward_0_48},
+    {reprise_launch, 0, 49, backward_0_49},
+    {reprise_wait, 8, 18, NULL},
     {reprise_launch, 8, 50, backward_0_50},
+    {reprise_wait, 2, 11, NULL},
     {reprise_launch, 2, 51, backward_0_51},
-    {reprise_signal, 2, 21, NULL},
-    {reprise_wait, 2, 20, NULL},
     {reprise_launch, 2, 52, backward_0_52},
+    {reprise_signal, 2, 19, NULL},
     {reprise_launch, 2, 53, backward_0_53},
+    {reprise_signal, 2, 20, NULL},
+    {reprise_wait, 9, 19, NULL},
+    {reprise_launch, 9, 54, backward_0_54},
+    {reprise_launch, 0, 55, backward_0_55},
+    {reprise_signal, 0, 21, NULL},
+    {reprise_wait, 0, 20, NULL},
+    {reprise_launch, 0, 56, backward_0_56},
     {reprise_wait, 8, 21, NULL},
-    {reprise_launch, 8, 54, backward_0_54},
-    {reprise_wait, 1, 14, NULL},
-    {reprise_launch, 1, 55, backward_0_55},
-    {reprise_launch, 1, 56, backward_0_56},
-    {reprise_signal, 1, 22, NULL},
-    {reprise_launch, 1, 57, backward_0_57},
-    {reprise_signal, 1, 23, NULL},
-    {reprise_wait, 9, 22, NULL},
-    {reprise_launch, 9, 58, backward_0_58},
-    {reprise_launch, 2, 59, backward_0_59},
-    {reprise_signal, 2, 24, NULL},
-    {reprise_wait, 2, 23, NULL},
-    {reprise_launch, 2, 60, backward_0_60},
-    {reprise_wait, 8, 24, NULL},
+    {reprise_launch, 8, 57, backward_0_57},
+    {reprise_launch, 0, 58, backward_0_58},
+    {reprise_launch, 0, 59, backward_0_59},
+    {reprise_signal, 0, 22, NULL},
+    {reprise_launch, 0, 60, backward_0_60},
+    {reprise_wait, 8, 22, NULL},
     {reprise_launch, 8, 61, backward_0_61},
-    {reprise_launch, 2, 62, backward_0_62},
-    {reprise_launch, 2, 63, backward_0_63},
-    {reprise_signal, 2, 25, NULL},
-    {reprise_launch, 2, 64, backward_0_64},
+    {reprise_signal, 8, 51, NULL},
+    {reprise_launch, 0, 62, backward_0_62},
+    {reprise_launch, 0, 63, backward_0_63},
+    {reprise_signal, 0, 23, NULL},
+    {reprise_launch, 0, 64, backward_0_64},
+    {reprise_launch, 0, 65, backward_0_65},
+    {reprise_wait, 8, 23, NULL},
+    {reprise_launch, 8, 66, backward_0_66},
+    {reprise_launch, 0, 67, backward_0_67},
+    {reprise_signal, 0, 25, NULL},
+    {reprise_wait, 0, 24, NULL},
+    {reprise_launch, 0, 68, backward_0_68},
+    {reprise_signal, 0, 26, NULL},
     {reprise_wait, 8, 25, NULL},
-    {reprise_launch, 8, 65, backward_0_65},
-    {reprise_launch, 2, 66, backward_0_66},
-    {reprise_launch, 2, 67, backward_0_67},
-    {reprise_signal, 2, 26, NULL},
-    {reprise_launch, 2, 68, backward_0_68},
-    {reprise_launch, 2, 69, backward_0_69},
-    {reprise_wait, 8, 26, NULL},
-    {reprise_launch, 8, 70, backward_0_70},
+    {reprise_launch, 8, 69, backward_0_69},
+    {reprise_signal, 8, 53, NULL},
+    {reprise_launch, 0, 70, backward_0_70},
+    {reprise_signal, 0, 29, NULL},
+    {reprise_wait, 2, 26, NULL},
     {reprise_launch, 2, 71, backward_0_71},
-    {reprise_signal, 2, 27, NULL},
     {reprise_launch, 2, 72, backward_0_72},
     {reprise_signal, 2, 28, NULL},
-    {reprise_wait, 8, 27, NULL},
-    {reprise_launch, 8, 73, backward_0_73},
+    {reprise_wait, 2, 27, NULL},
+    {reprise_launch, 2, 73, backward_0_73},
     {reprise_launch, 2, 74, backward_0_74},
+    {reprise_wait, 8, 28, NULL},
+    {reprise_launch, 8, 75, backward_0_75},
+    {reprise_signal, 8, 55, NULL},
+    {reprise_launch, 2, 76, backward_0_76},
+    {reprise_signal, 2, 30, NULL},
+    {reprise_wait, 2, 29, NULL},
+    {reprise_launch, 2, 77, backward_0_77},
+    {reprise_wait, 8, 30, NULL},
+    {reprise_launch, 8, 78, backward_0_78},
+    {reprise_signal, 8, 57, NULL},
+    {reprise_launch, 2, 79, backward_0_79},
+    {reprise_launch, 2, 80, backward_0_80},
     {reprise_signal, 2, 31, NULL},
-    {reprise_wait, 0, 28, NULL},
-    {reprise_launch, 0, 75, backward_0_75},
-    {reprise_launch, 0, 76, backward_0_76},
-    {reprise_signal, 0, 29, NULL},
-    {reprise_launch, 0, 77, backward_0_77},
-    {reprise_launch, 0, 78, backward_0_78},
-    {reprise_wait, 8, 29, NULL},
-    {reprise_launch, 8, 79, backward_0_79},
-    {reprise_signal, 8, 54, NULL},
-    {reprise_wait, 0, 30, NULL},
-    {reprise_launch, 0, 80, backward_0_80},
-    {reprise_signal, 0, 32, NULL},
-    {reprise_wait, 0, 31, NULL},
-    {reprise_launch, 0, 81, backward_0_81},
-    {reprise_wait, 8, 32, NULL},
+    {reprise_launch, 2, 81, backward_0_81},
+    {reprise_wait, 8, 31, NULL},
     {reprise_launch, 8, 82, backward_0_82},
-    {reprise_launch, 0, 83, backward_0_83},
-    {reprise_launch, 0, 84, backward_0_84},
-    {reprise_signal, 0, 33, NULL},
-    {reprise_launch, 0, 85, backward_0_85},
-    {reprise_wait, 8, 33, NULL},
-    {reprise_launch, 8, 86, backward_0_86},
-    {reprise_launch, 0, 87, backward_0_87},
-    {reprise_launch, 0, 88, backward_0_88},
-    {reprise_signal, 0, 34, NULL},
-    {reprise_launch, 0, 89, backward_0_89},
-    {reprise_launch, 0, 90, backward_0_90},
+    {reprise_signal, 8, 62, NULL},
+    {reprise_launch, 2, 83, backward_0_83},
+    {reprise_launch, 2, 84, backward_0_84},
+    {reprise_signal, 2, 32, NULL},
+    {reprise_launch, 2, 85, backward_0_85},
+    {reprise_launch, 2, 86, backward_0_86},
+    {reprise_wait, 8, 32, NULL},
+    {reprise_launch, 8, 87, backward_0_87},
+    {reprise_launch, 2, 88, backward_0_88},
+    {reprise_signal, 2, 34, NULL},
+    {reprise_wait, 2, 33, NULL},
+    {reprise_launch, 2, 89, backward_0_89},
+    {reprise_signal, 2, 35, NULL},
     {reprise_wait, 8, 34, NULL},
-    {reprise_launch, 8, 91, backward_0_91},
-    {reprise_launch, 0, 92, backward_0_92},
-    {reprise_signal, 0, 35, NULL},
-    {reprise_launch, 0, 93, backward_0_93},
-    {reprise_signal, 0, 36, NULL},
-    {reprise_wait, 8, 35, NULL},
-    {reprise_launch, 8, 94, backward_0_94},
-    {reprise_launch, 0, 95, backward_0_95},
-    {reprise_signal, 0, 39, NULL},
-    {reprise_wait, 2, 36, NULL},
-    {reprise_launch, 2, 96, backward_0_96},
-    {reprise_wait, 2, 37, NULL},
-    {reprise_launch, 2, 97, backward_0_97},
+    {reprise_launch, 8, 90, backward_0_90},
+    {reprise_launch, 2, 91, backward_0_91},
     {reprise_signal, 2, 38, NULL},
-    {reprise_launch, 2, 98, backward_0_98},
-    {reprise_launch, 2, 99, backward_0_99},
-    {reprise_wait, 8, 38, NULL},
-    {reprise_launch, 8, 100, backward_0_100},
-    {reprise_signal, 8, 63, NULL},
-    {reprise_launch, 2, 101, backward_0_101},
-    {reprise_signal, 2, 40, NULL},
-    {reprise_wait, 2, 39, NULL},
-    {reprise_launch, 2, 102, backward_0_102},
-    {reprise_wait, 8, 40, NULL},
-    {reprise_launch, 8, 103, backward_0_103},
-    {reprise_launch, 2, 104, backward_0_104},
-    {reprise_launch, 2, 105, backward_0_105},
-    {reprise_signal, 2, 41, NULL},
-    {reprise_launch, 2, 106, backward_0_106},
+    {reprise_wait, 1, 35, NULL},
+    {reprise_launch, 1, 92, backward_0_92},
+    {reprise_launch, 1, 93, backward_0_93},
+    {reprise_signal, 1, 37, NULL},
+    {reprise_wait, 1, 36, NULL},
+    {reprise_launch, 1, 94, backward_0_94},
+    {reprise_launch, 1, 95, backward_0_95},
+    {reprise_wait, 8, 37, NULL},
+    {reprise_launch, 8, 96, backward_0_96},
+    {reprise_launch, 1, 97, backward_0_97},
+    {reprise_signal, 1, 39, NULL},
+    {reprise_wait, 1, 38, NULL},
+    {reprise_launch, 1, 98, backward_0_98},
+    {reprise_wait, 8, 39, NULL},
+    {reprise_launch, 8, 99, backward_0_99},
+    {reprise_signal, 8, 68, NULL},
+    {reprise_launch, 1, 100, backward_0_100},
+    {reprise_launch, 1, 101, backward_0_101},
+    {reprise_signal, 1, 41, NULL},
+    {reprise_wait, 1, 40, NULL},
+    {reprise_launch, 1, 102, backward_0_102},
     {reprise_wait, 8, 41, NULL},
-    {reprise_launch, 8, 107, backward_0_107},
-    {reprise_launch, 2, 108, backward_0_108},
-    {reprise_launch, 2, 109, backward_0_109},
-    {reprise_launch, 2, 110, backward_0_110},
-    {reprise_signal, 2, 42, NULL},
-    {reprise_launch, 2, 111, backward_0_111},
+    {reprise_launch, 8, 103, backward_0_103},
+    {reprise_launch, 1, 104, backward_0_104},
+    {reprise_launch, 1, 105, backward_0_105},
+    {reprise_launch, 1, 106, backward_0_106},
+    {reprise_signal, 1, 42, NULL},
+    {reprise_launch, 1, 107, backward_0_107},
     {reprise_wait, 8, 42, NULL},
-    {reprise_launch, 8, 112, backward_0_112},
-    {reprise_launch, 2, 113, backward_0_113},
-    {reprise_launch, 2, 114, backward_0_114},
-    {reprise_signal, 2, 43, NULL},
-    {reprise_launch, 2, 115, backward_0_115},
-    {reprise_signal, 2, 44, NULL},
+    {reprise_launch, 8, 108, backward_0_108},
+    {reprise_launch, 1, 109, backward_0_109},
+    {reprise_launch, 1, 110, backward_0_110},
+    {reprise_signal, 1, 43, NULL},
+    {reprise_launch, 1, 111, backward_0_111},
+    {reprise_signal, 1, 44, NULL},
     {reprise_wait, 8, 43, NULL},
-    {reprise_launch, 8, 116, backward_0_116},
+    {reprise_launch, 8, 112, backward_0_112},
+    {reprise_launch, 1, 113, backward_0_113},
+    {reprise_signal, 1, 46, NULL},
+    {reprise_wait, 2, 44, NULL},
+    {reprise_launch, 2, 114, backward_0_114},
+    {reprise_launch, 2, 115, backward_0_115},
+    {reprise_signal, 2, 45, NULL},
+    {reprise_launch, 2, 116, backward_0_116},
     {reprise_launch, 2, 117, backward_0_117},
+    {reprise_wait, 8, 45, NULL},
+    {reprise_launch, 8, 118, backward_0_118},
+    {reprise_launch, 2, 119, backward_0_119},
     {reprise_signal, 2, 47, NULL},
-    {reprise_wait, 0, 44, NULL},
-    {reprise_launch, 0, 118, backward_0_118},
-    {reprise_wait, 0, 45, NULL},
-    {reprise_launch, 0, 119, backward_0_119},
-    {reprise_signal, 0, 46, NULL},
-    {reprise_launch, 0, 120, backward_0_120},
-    {reprise_launch, 0, 121, backward_0_121},
-    {reprise_wait, 8, 46, NULL},
+    {reprise_wait, 2, 46, NULL},
+    {reprise_launch, 2, 120, backward_0_120},
+    {reprise_launch, 2, 121, backward_0_121},
+    {reprise_wait, 8, 47, NULL},
     {reprise_launch, 8, 122, backward_0_122},
+    {reprise_signal, 8, 76, NULL},
+    {reprise_wait, 0, 44, NULL},
     {reprise_launch, 0, 123, backward_0_123},
-    {reprise_signal, 0, 48, NULL},
-    {reprise_wait, 0, 47, NULL},
     {reprise_launch, 0, 124, backward_0_124},
+    {reprise_signal, 0, 48, NULL},
     {reprise_launch, 0, 125, backward_0_125},
-    {reprise_wait, 8, 48, NULL},
-    {reprise_launch, 8, 126, backward_0_126},
-    {reprise_wait, 1, 44, NULL},
-    {reprise_launch, 1, 127, backward_0_127},
-    {reprise_wait, 1, 45, NULL},
-    {reprise_launch, 1, 128, backward_0_128},
-    {reprise_signal, 1, 49, NULL},
-    {reprise_launch, 1, 129, backward_0_129},
-    {reprise_signal, 1, 50, NULL},
-    {reprise_wait, 9, 49, NULL},
-    {reprise_launch, 9, 130, backward_0_130},
-    {reprise_signal, 9, 84, NULL},
-    {reprise_launch, 0, 131, backward_0_131},
-    {reprise_signal, 0, 51, NULL},
-    {reprise_wait, 0, 50, NULL},
-    {reprise_launch, 0, 132, backward_0_132},
-    {reprise_wait, 8, 51, NULL},
-    {reprise_launch, 8, 133, backward_0_133},
-    {reprise_signal, 8, 85, NULL},
-    {reprise_launch, 0, 134, backward_0_134},
-    {reprise_launch, 0, 135, backward_0_135},
-    {reprise_signal, 0, 52, NULL},
-    {reprise_launch, 0, 136, backward_0_136},
+    {reprise_signal, 0, 49, NULL},
+    {reprise_wait, 9, 48, NULL},
+    {reprise_launch, 9, 126, backward_0_126},
+    {reprise_launch, 2, 127, backward_0_127},
+    {reprise_signal, 2, 50, NULL},
+    {reprise_wait, 2, 49, NULL},
+    {reprise_launch, 2, 128, backward_0_128},
+    {reprise_wait, 8, 50, NULL},
+    {reprise_launch, 8, 129, backward_0_129},
+    {reprise_launch, 2, 130, backward_0_130},
+    {reprise_launch, 2, 131, backward_0_131},
+    {reprise_signal, 2, 52, NULL},
+    {reprise_wait, 2, 51, NULL},
+    {reprise_launch, 2, 132, backward_0_132},
     {reprise_wait, 8, 52, NULL},
-    {reprise_launch, 8, 137, backward_0_137},
-    {reprise_launch, 0, 138, backward_0_138},
-    {reprise_launch, 0, 139, backward_0_139},
-    {reprise_launch, 0, 140, backward_0_140},
-    {reprise_signal, 0, 53, NULL},
-    {reprise_launch, 0, 141, backward_0_141},
-    {reprise_signal, 0, 55, NULL},
-    {reprise_wait, 8, 53, NULL},
-    {reprise_launch, 8, 142, backward_0_142},
-    {reprise_wait, 0, 54, NULL},
-    {reprise_launch, 0, 143, backward_0_143},
-    {reprise_wait, 1, 55, NULL},
-    {reprise_launch, 1, 144, backward_0_144},
-    {reprise_signal, 1, 57, NULL},
-    {reprise_wait, 2, 55, NULL},
-    {reprise_launch, 2, 145, backward_0_145},
-    {reprise_launch, 2, 146, backward_0_146},
+    {reprise_launch, 8, 133, backward_0_133},
+    {reprise_launch, 2, 134, backward_0_134},
+    {reprise_launch, 2, 135, backward_0_135},
+    {reprise_launch, 2, 136, backward_0_136},
+    {reprise_signal, 2, 54, NULL},
+    {reprise_wait, 2, 53, NULL},
+    {reprise_launch, 2, 137, backward_0_137},
     {reprise_signal, 2, 56, NULL},
-    {reprise_wait, 2, 54, NULL},
-    {reprise_launch, 2, 147, backward_0_147},
-    {reprise_launch, 2, 148, backward_0_148},
-    {reprise_wait, 8, 56, NULL},
-    {reprise_launch, 8, 149, backward_0_149},
-    {reprise_launch, 2, 150, backward_0_150},
-    {reprise_signal, 2, 58, NULL},
-    {reprise_wait, 2, 57, NULL},
-    {reprise_launch, 2, 151, backward_0_151},
-    {reprise_signal, 2, 59, NULL},
-    {reprise_launch, 2, 152, backward_0_152},
+    {reprise_wait, 8, 54, NULL},
+    {reprise_launch, 8, 138, backward_0_138},
+    {reprise_launch, 2, 139, backward_0_139},
+    {reprise_signal, 2, 67, NULL},
+    {reprise_wait, 0, 55, NULL},
+    {reprise_wait, 0, 56, NULL},
+    {reprise_launch, 0, 140, backward_0_140},
+    {reprise_signal, 0, 59, NULL},
+    {reprise_wait, 1, 56, NULL},
+    {reprise_launch, 1, 141, backward_0_141},
+    {reprise_launch, 1, 142, backward_0_142},
+    {reprise_signal, 1, 58, NULL},
+    {reprise_wait, 1, 57, NULL},
+    {reprise_launch, 1, 143, backward_0_143},
+    {reprise_launch, 1, 144, backward_0_144},
     {reprise_wait, 8, 58, NULL},
-    {reprise_launch, 8, 153, backward_0_153},
+    {reprise_launch, 8, 145, backward_0_145},
+    {reprise_launch, 1, 146, backward_0_146},
+    {reprise_signal, 1, 60, NULL},
     {reprise_wait, 1, 59, NULL},
-    {reprise_launch, 1, 154, backward_0_154},
-    {reprise_launch, 2, 155, backward_0_155},
-    {reprise_signal, 2, 60, NULL},
-    {reprise_launch, 2, 156, backward_0_156},
-    {reprise_signal, 2, 61, NULL},
-    {reprise_launch, 2, 157, backward_0_157},
+    {reprise_launch, 1, 147, backward_0_147},
+    {reprise_signal, 1, 61, NULL},
+    {reprise_launch, 1, 148, backward_0_148},
     {reprise_wait, 8, 60, NULL},
-    {reprise_launch, 8, 158, backward_0_158},
-    {reprise_signal, 8, 89, NULL},
-    {reprise_wait, 1, 61, NULL},
-    {reprise_launch, 1, 159, backward_0_159},
-    {reprise_signal, 1, 62, NULL},
-    {reprise_launch, 2, 160, backward_0_160},
-    {reprise_launch, 2, 161, backward_0_161},
-    {reprise_launch, 2, 162, backward_0_162},
-    {reprise_wait, 2, 62, NULL},
-    {reprise_launch, 2, 163, backward_0_163},
-    {reprise_signal, 2, 65, NULL},
-    {reprise_launch, 1, 164, backward_0_164},
-    {reprise_wait, 1, 63, NULL},
-    {reprise_launch, 1, 165, backward_0_165},
+    {reprise_launch, 8, 149, backward_0_149},
+    {reprise_wait, 0, 61, NULL},
+    {reprise_launch, 0, 150, backward_0_150},
+    {reprise_launch, 1, 151, backward_0_151},
+    {reprise_signal, 1, 63, NULL},
+    {reprise_wait, 1, 62, NULL},
+    {reprise_launch, 1, 152, backward_0_152},
     {reprise_signal, 1, 64, NULL},
-    {reprise_launch, 1, 166, backward_0_166},
-    {reprise_signal, 1, 66, NULL},
+    {reprise_launch, 1, 153, backward_0_153},
+    {reprise_wait, 8, 63, NULL},
+    {reprise_launch, 8, 154, backward_0_154},
     {reprise_wait, 0, 64, NULL},
-    {reprise_launch, 0, 167, backward_0_167},
-    {reprise_wait, 0, 65, NULL},
-    {reprise_wait, 0, 66, NULL},
-    {reprise_launch, 0, 168, backward_0_168},
+    {reprise_launch, 0, 155, backward_0_155},
+    {reprise_signal, 0, 65, NULL},
+    {reprise_launch, 1, 156, backward_0_156},
+    {reprise_launch, 1, 157, backward_0_157},
+    {reprise_launch, 1, 158, backward_0_158},
+    {reprise_wait, 1, 65, NULL},
+    {reprise_launch, 1, 159, backward_0_159},
+    {reprise_launch, 1, 160, backward_0_160},
+    {reprise_launch, 1, 161, backward_0_161},
+    {reprise_signal, 1, 66, NULL},
+    {reprise_launch, 1, 162, backward_0_162},
+    {reprise_wait, 8, 66, NULL},
+    {reprise_launch, 8, 163, backward_0_163},
+    {reprise_wait, 1, 67, NULL},
+    {reprise_launch, 1, 164, backward_0_164},
+    {reprise_launch, 1, 165, backward_0_165},
+    {reprise_signal, 1, 69, NULL},
+    {reprise_wait, 1, 68, NULL},
+    {reprise_launch, 1, 166, backward_0_166},
+    {reprise_signal, 1, 70, NULL},
+    {reprise_launch, 1, 167, backward_0_167},
+    {reprise_wait, 8, 69, NULL},
+    {reprise_launch, 8, 168, backward_0_168},
+    {reprise_wait, 0, 70, NULL},
     {reprise_launch, 0, 169, backward_0_169},
-    {reprise_signal, 0, 67, NULL},
-    {reprise_launch, 0, 170, backward_0_170},
-    {reprise_wait, 8, 67, NULL},
-    {reprise_launch, 8, 171, backward_0_171},
-    {reprise_launch, 0, 172, backward_0_172},
-    {reprise_launch, 0, 173, backward_0_173},
-    {reprise_signal, 0, 68, NULL},
-    {reprise_launch, 0, 174, backward_0_174},
-    {reprise_signal, 0, 69, NULL},
-    {reprise_launch, 0, 175, backward_0_175},
-    {reprise_wait, 8, 68, NULL},
-    {reprise_launch, 8, 176, backward_0_176},
-    {reprise_wait, 1, 69, NULL},
-    {reprise_launch, 1, 177, backward_0_177},
-    {reprise_signal, 1, 71, NULL},
-    {reprise_launch, 0, 178, backward_0_178},
-    {reprise_signal, 0, 70, NULL},
-    {reprise_launch, 0, 179, backward_0_179},
-    {reprise_wait, 8, 70, NULL},
-    {reprise_launch, 8, 180, backward_0_180},
-    {reprise_signal, 8, 97, NULL},
-    {reprise_launch, 0, 181, backward_0_181},
-    {reprise_launch, 0, 182, backward_0_182},
-    {reprise_launch, 0, 183, backward_0_183},
-    {reprise_launch, 0, 184, backward_0_184},
-    {reprise_launch, 0, 185, backward_0_185},
     {reprise_signal, 0, 72, NULL},
-    {reprise_wait, 0, 71, NULL},
-    {reprise_launch, 0, 186, backward_0_186},
-    {reprise_launch, 0, 187, backward_0_187},
-    {reprise_wait, 8, 72, NULL},
-    {reprise_launch, 8, 188, backward_0_188},
-    {reprise_launch, 0, 189, backward_0_189},
-    {reprise_signal, 0, 73, NULL},
-    {reprise_launch, 0, 190, backward_0_190},
+    {reprise_launch, 1, 170, backward_0_170},
+    {reprise_signal, 1, 71, NULL},
+    {reprise_launch, 1, 171, backward_0_171},
+    {reprise_wait, 8, 71, NULL},
+    {reprise_launch, 8, 172, backward_0_172},
+    {reprise_launch, 1, 173, backward_0_173},
+    {reprise_launch, 1, 174, backward_0_174},
+    {reprise_launch, 1, 175, backward_0_175},
+    {reprise_launch, 1, 176, backward_0_176},
+    {reprise_launch, 1, 177, backward_0_177},
+    {reprise_signal, 1, 73, NULL},
+    {reprise_wait, 1, 72, NULL},
+    {reprise_launch, 1, 178, backward_0_178},
+    {reprise_launch, 1, 179, backward_0_179},
     {reprise_wait, 8, 73, NULL},
-    {reprise_launch, 8, 191, backward_0_191},
-    {reprise_launch, 0, 192, backward_0_192},
-    {reprise_launch, 0, 193, backward_0_193},
-    {reprise_signal, 0, 74, NULL},
-    {reprise_launch, 0, 194, backward_0_194},
-    {reprise_signal, 0, 75, NULL},
+    {reprise_launch, 8, 180, backward_0_180},
+    {reprise_launch, 1, 181, backward_0_181},
+    {reprise_signal, 1, 74, NULL},
+    {reprise_launch, 1, 182, backward_0_182},
     {reprise_wait, 8, 74, NULL},
-    {reprise_launch, 8, 195, backward_0_195},
-    {reprise_launch, 0, 196, backward_0_196},
-    {reprise_signal, 0, 77, NULL},
-    {reprise_wait, 1, 75, NULL},
-    {reprise_launch, 1, 197, backward_0_197},
-    {reprise_launch, 1, 198, backward_0_198},
-    {reprise_signal, 1, 76, NULL},
-    {reprise_launch, 1, 199, backward_0_199},
-    {reprise_launch, 1, 200, backward_0_200},
-    {reprise_wait, 8, 76, NULL},
-    {reprise_launch, 8, 201, backward_0_201},
-    {reprise_launch, 1, 202, backward_0_202},
-    {reprise_signal, 1, 78, NULL},
-    {reprise_wait, 1, 77, NULL},
-    {reprise_launch, 1, 203, backward_0_203},
-    {reprise_launch, 1, 204, backward_0_204},
+    {reprise_launch, 8, 183, backward_0_183},
+    {reprise_launch, 1, 184, backward_0_184},
+    {reprise_launch, 1, 185, backward_0_185},
+    {reprise_signal, 1, 75, NULL},
+    {reprise_launch, 1, 186, backward_0_186},
+    {reprise_signal, 1, 77, NULL},
+    {reprise_wait, 8, 75, NULL},
+    {reprise_launch, 8, 187, backward_0_187},
+    {reprise_wait, 1, 76, NULL},
+    {reprise_launch, 1, 188, backward_0_188},
+    {reprise_signal, 1, 79, NULL},
+    {reprise_wait, 0, 77, NULL},
+    {reprise_launch, 0, 189, backward_0_189},
+    {reprise_launch, 0, 190, backward_0_190},
+    {reprise_signal, 0, 78, NULL},
+    {reprise_wait, 0, 76, NULL},
+    {reprise_launch, 0, 191, backward_0_191},
+    {reprise_launch, 0, 192, backward_0_192},
     {reprise_wait, 8, 78, NULL},
-    {reprise_launch, 8, 205, backward_0_205},
-    {reprise_wait, 2, 75, NULL},
-    {reprise_launch, 2, 206, backward_0_206},
-    {reprise_launch, 2, 207, backward_0_207},
-    {reprise_signal, 2, 79, NULL},
-    {reprise_launch, 2, 208, backward_0_208},
-    {reprise_signal, 2, 80, NULL},
-    {reprise_wait, 9, 79, NULL},
-    {reprise_launch, 9, 209, backward_0_209},
-    {reprise_launch, 1, 210, backward_0_210},
-    {reprise_signal, 1, 81, NULL},
-    {reprise_wait, 1, 80, NULL},
-    {reprise_launch, 1, 211, backward_0_211},
-    {reprise_wait, 8, 81, NULL},
-    {reprise_launch, 8, 212, backward_0_212},
-    {reprise_launch, 1, 213, backward_0_213},
-    {reprise_launch, 1, 214, backward_0_214},
-    {reprise_signal, 1, 82, NULL},
-    {reprise_launch, 1, 215, backward_0_215},
-    {reprise_launch, 1, 216, backward_0_216},
-    {reprise_wait, 8, 82, NULL},
-    {reprise_launch, 8, 217, backward_0_217},
-    {reprise_launch, 1, 218, backward_0_218},
-    {reprise_signal, 1, 83, NULL},
-    {reprise_launch, 1, 219, backward_0_219},
-    {reprise_launch, 1, 220, backward_0_220},
+    {reprise_launch, 8, 193, backward_0_193},
+    {reprise_launch, 0, 194, backward_0_194},
+    {reprise_signal, 0, 80, NULL},
+    {reprise_wait, 0, 79, NULL},
+    {reprise_launch, 0, 195, backward_0_195},
+    {reprise_launch, 0, 196, backward_0_196},
+    {reprise_wait, 8, 80, NULL},
+    {reprise_launch, 8, 197, backward_0_197},
+    {reprise_wait, 2, 77, NULL},
+    {reprise_launch, 2, 198, backward_0_198},
+    {reprise_launch, 2, 199, backward_0_199},
+    {reprise_signal, 2, 81, NULL},
+    {reprise_launch, 2, 200, backward_0_200},
+    {reprise_signal, 2, 82, NULL},
+    {reprise_wait, 9, 81, NULL},
+    {reprise_launch, 9, 201, backward_0_201},
+    {reprise_launch, 0, 202, backward_0_202},
+    {reprise_signal, 0, 83, NULL},
+    {reprise_wait, 0, 82, NULL},
+    {reprise_launch, 0, 203, backward_0_203},
     {reprise_wait, 8, 83, NULL},
-    {reprise_launch, 8, 221, backward_0_221},
-    {reprise_launch, 1, 222, backward_0_222},
-    {reprise_signal, 1, 86, NULL},
-    {reprise_wait, 1, 84, NULL},
-    {reprise_wait, 1, 85, NULL},
-    {reprise_launch, 1, 223, backward_0_223},
+    {reprise_launch, 8, 204, backward_0_204},
+    {reprise_launch, 0, 205, backward_0_205},
+    {reprise_launch, 0, 206, backward_0_206},
+    {reprise_signal, 0, 84, NULL},
+    {reprise_launch, 0, 207, backward_0_207},
+    {reprise_launch, 0, 208, backward_0_208},
+    {reprise_wait, 8, 84, NULL},
+    {reprise_launch, 8, 209, backward_0_209},
+    {reprise_launch, 0, 210, backward_0_210},
+    {reprise_signal, 0, 85, NULL},
+    {reprise_launch, 0, 211, backward_0_211},
+    {reprise_launch, 0, 212, backward_0_212},
+    {reprise_wait, 8, 85, NULL},
+    {reprise_launch, 8, 213, backward_0_213},
+    {reprise_launch, 0, 214, backward_0_214},
+    {reprise_signal, 0, 86, NULL},
+    {reprise_launch, 0, 215, backward_0_215},
     {reprise_wait, 8, 86, NULL},
-    {reprise_launch, 8, 224, backward_0_224},
-    {reprise_launch, 1, 225, backward_0_225},
-    {reprise_launch, 1, 226, backward_0_226},
-    {reprise_signal, 1, 87, NULL},
-    {reprise_launch, 1, 227, backward_0_227},
-    {reprise_signal, 1, 88, NULL},
+    {reprise_launch, 8, 216, backward_0_216},
+    {reprise_launch, 0, 217, backward_0_217},
+    {reprise_launch, 0, 218, backward_0_218},
+    {reprise_signal, 0, 87, NULL},
+    {reprise_launch, 0, 219, backward_0_219},
+    {reprise_signal, 0, 88, NULL},
     {reprise_wait, 8, 87, NULL},
-    {reprise_launch, 8, 228, backward_0_228},
-    {reprise_launch, 1, 229, backward_0_229},
-    {reprise_signal, 1, 91, NULL},
+    {reprise_launch, 8, 220, backward_0_220},
+    {reprise_launch, 0, 221, backward_0_221},
+    {reprise_signal, 0, 90, NULL},
     {reprise_wait, 2, 88, NULL},
-    {reprise_launch, 2, 230, backward_0_230},
-    {reprise_wait, 2, 89, NULL},
-    {reprise_launch, 2, 231, backward_0_231},
-    {reprise_signal, 2, 90, NULL},
-    {reprise_launch, 2, 232, backward_0_232},
-    {reprise_launch, 2, 233, backward_0_233},
-    {reprise_wait, 8, 90, NULL},
-    {reprise_launch, 8, 234, backward_0_234},
+    {reprise_launch, 2, 222, backward_0_222},
+    {reprise_launch, 2, 223, backward_0_223},
+    {reprise_signal, 2, 89, NULL},
+    {reprise_launch, 2, 224, backward_0_224},
+    {reprise_launch, 2, 225, backward_0_225},
+    {reprise_wait, 8, 89, NULL},
+    {reprise_launch, 8, 226, backward_0_226},
+    {reprise_launch, 2, 227, backward_0_227},
+    {reprise_signal, 2, 91, NULL},
+    {reprise_wait, 2, 90, NULL},
+    {reprise_launch, 2, 228, backward_0_228},
+    {reprise_launch, 2, 229, backward_0_229},
+    {reprise_wait, 8, 91, NULL},
+    {reprise_launch, 8, 230, backward_0_230},
+    {reprise_wait, 1, 88, NULL},
+    {reprise_launch, 1, 231, backward_0_231},
+    {reprise_launch, 1, 232, backward_0_232},
+    {reprise_signal, 1, 92, NULL},
+    {reprise_launch, 1, 233, backward_0_233},
+    {reprise_signal, 1, 93, NULL},
+    {reprise_wait, 9, 92, NULL},
+    {reprise_launch, 9, 234, backward_0_234},
     {reprise_launch, 2, 235, backward_0_235},
-    {reprise_signal, 2, 92, NULL},
-    {reprise_wait, 2, 91, NULL},
+    {reprise_signal, 2, 94, NULL},
+    {reprise_wait, 2, 93, NULL},
     {reprise_launch, 2, 236, backward_0_236},
-    {reprise_launch, 2, 237, backward_0_237},
-    {reprise_wait, 8, 92, NULL},
-    {reprise_launch, 8, 238, backward_0_238},
-    {reprise_wait, 0, 88, NULL},
-    {reprise_launch, 0, 239, backward_0_239},
-    {reprise_wait, 0, 89, NULL},
-    {reprise_launch, 0, 240, backward_0_240},
-    {reprise_signal, 0, 93, NULL},
-    {reprise_launch, 0, 241, backward_0_241},
-    {reprise_signal, 0, 94, NULL},
-    {reprise_wait, 9, 93, NULL},
-    {reprise_launch, 9, 242, backward_0_242},
-    {reprise_launch, 2, 243, backward_0_243},
+    {reprise_wait, 8, 94, NULL},
+    {reprise_launch, 8, 237, backward_0_237},
+    {reprise_launch, 2, 238, backward_0_238},
+    {reprise_launch, 2, 239, backward_0_239},
     {reprise_signal, 2, 95, NULL},
-    {reprise_wait, 2, 94, NULL},
-    {reprise_launch, 2, 244, backward_0_244},
+    {reprise_launch, 2, 240, backward_0_240},
+    {reprise_launch, 2, 241, backward_0_241},
     {reprise_wait, 8, 95, NULL},
-    {reprise_launch, 8, 245, backward_0_245},
-    {reprise_launch, 2, 246, backward_0_246},
-    {reprise_launch, 2, 247, backward_0_247},
+    {reprise_launch, 8, 242, backward_0_242},
+    {reprise_launch, 2, 243, backward_0_243},
     {reprise_signal, 2, 96, NULL},
-    {reprise_launch, 2, 248, backward_0_248},
-    {reprise_launch, 2, 249, backward_0_249},
+    {reprise_launch, 2, 244, backward_0_244},
+    {reprise_launch, 2, 245, backward_0_245},
     {reprise_wait, 8, 96, NULL},
-    {reprise_launch, 8, 250, backward_0_250},
-    {reprise_wait, 2, 97, NULL},
-    {reprise_launch, 2, 251, backward_0_251},
+    {reprise_launch, 8, 246, backward_0_246},
+    {reprise_launch, 2, 247, backward_0_247},
+    {reprise_signal, 2, 97, NULL},
+    {reprise_launch, 2, 248, backward_0_248},
     {reprise_signal, 2, 98, NULL},
-    {reprise_launch, 2, 252, backward_0_252},
-    {reprise_launch, 2, 253, backward_0_253},
-    {reprise_wait, 8, 98, NULL},
-    {reprise_launch, 8, 254, backward_0_254},
-    {reprise_launch, 2, 255, backward_0_255},
-    {reprise_signal, 2, 99, NULL},
-    {reprise_launch, 2, 256, backward_0_256},
+    {reprise_wait, 8, 97, NULL},
+    {reprise_launch, 8, 249, backward_0_249},
+    {reprise_launch, 2, 250, backward_0_250},
     {reprise_signal, 2, 100, NULL},
+    {reprise_wait, 1, 98, NULL},
+    {reprise_launch, 1, 251, backward_0_251},
+    {reprise_launch, 1, 252, backward_0_252},
+    {reprise_signal, 1, 99, NULL},
+    {reprise_launch, 1, 253, backward_0_253},
+    {reprise_launch, 1, 254, backward_0_254},
     {reprise_wait, 8, 99, NULL},
-    {reprise_launch, 8, 257, backward_0_257},
-    {reprise_launch, 2, 258, backward_0_258},
-    {reprise_signal, 2, 102, NULL},
-    {reprise_wait, 0, 100, NULL},
-    {reprise_launch, 0, 259, backward_0_259},
-    {reprise_launch, 0, 260, backward_0_260},
-    {reprise_signal, 0, 101, NULL},
-    {reprise_launch, 0, 261, backward_0_261},
-    {reprise_launch, 0, 262, backward_0_262},
+    {reprise_launch, 8, 255, backward_0_255},
+    {reprise_launch, 1, 256, backward_0_256},
+    {reprise_signal, 1, 101, NULL},
+    {reprise_wait, 1, 100, NULL},
+    {reprise_launch, 1, 257, backward_0_257},
     {reprise_wait, 8, 101, NULL},
+    {reprise_launch, 8, 258, backward_0_258},
+    {reprise_launch, 1, 259, backward_0_259},
+    {reprise_launch, 1, 260, backward_0_260},
+    {reprise_signal, 1, 102, NULL},
+    {reprise_launch, 1, 261, backward_0_261},
+    {reprise_launch, 1, 262, backward_0_262},
+    {reprise_wait, 8, 102, NULL},
     {reprise_launch, 8, 263, backward_0_263},
-    {reprise_launch, 0, 264, backward_0_264},
-    {reprise_signal, 0, 103, NULL},
-    {reprise_wait, 0, 102, NULL},
-    {reprise_launch, 0, 265, backward_0_265},
+    {reprise_launch, 1, 264, backward_0_264},
+    {reprise_signal, 1, 103, NULL},
+    {reprise_launch, 1, 265, backward_0_265},
+    {reprise_launch, 1, 266, backward_0_266},
     {reprise_wait, 8, 103, NULL},
-    {reprise_launch, 8, 266, backward_0_266},
-    {reprise_launch, 0, 267, backward_0_267},
-    {reprise_launch, 0, 268, backward_0_268},
-    {reprise_signal, 0, 104, NULL},
-    {reprise_launch, 0, 269, backward_0_269},
-    {reprise_launch, 0, 270, backward_0_270},
+    {reprise_launch, 8, 267, backward_0_267},
+    {reprise_launch, 1, 268, backward_0_268},
+    {reprise_signal, 1, 104, NULL},
+    {reprise_launch, 1, 269, backward_0_269},
+    {reprise_signal, 1, 105, NULL},
     {reprise_wait, 8, 104, NULL},
-    {reprise_launch, 8, 271, backward_0_271},
-    {reprise_launch, 0, 272, backward_0_272},
-    {reprise_signal, 0, 105, NULL},
-    {reprise_launch, 0, 273, backward_0_273},
-    {reprise_launch, 0, 274, backward_0_274},
-    {reprise_wait, 8, 105, NULL},
-    {reprise_launch, 8, 275, backward_0_275},
-    {reprise_launch, 0, 276, backward_0_276},
-    {reprise_signal, 0, 106, NULL},
-    {reprise_launch, 0, 277, backward_0_277},
-    {reprise_signal, 0, 107, NULL},
+    {reprise_launch, 8, 270, backward_0_270},
+    {reprise_launch, 1, 271, backward_0_271},
+    {reprise_signal, 1, 107, NULL},
+    {reprise_wait, 2, 105, NULL},
+    {reprise_launch, 2, 272, backward_0_272},
+    {reprise_launch, 2, 273, backward_0_273},
+    {reprise_signal, 2, 106, NULL},
+    {reprise_launch, 2, 274, backward_0_274},
+    {reprise_launch, 2, 275, backward_0_275},
     {reprise_wait, 8, 106, NULL},
-    {reprise_launch, 8, 278, backward_0_278},
-    {reprise_launch, 0, 279, backward_0_279},
-    {reprise_signal, 0, 109, NULL},
+    {reprise_launch, 8, 276, backward_0_276},
+    {reprise_launch, 2, 277, backward_0_277},
+    {reprise_signal, 2, 108, NULL},
     {reprise_wait, 2, 107, NULL},
+    {reprise_launch, 2, 278, backward_0_278},
+    {reprise_wait, 8, 108, NULL},
+    {reprise_launch, 8, 279, backward_0_279},
     {reprise_launch, 2, 280, backward_0_280},
     {reprise_launch, 2, 281, backward_0_281},
-    {reprise_signal, 2, 108, NULL},
+    {reprise_signal, 2, 109, NULL},
     {reprise_launch, 2, 282, backward_0_282},
     {reprise_launch, 2, 283, backward_0_283},
-    {reprise_wait, 8, 108, NULL},
+    {reprise_wait, 8, 109, NULL},
     {reprise_launch, 8, 284, backward_0_284},
     {reprise_launch, 2, 285, backward_0_285},
     {reprise_signal, 2, 110, NULL},
-    {reprise_wait, 2, 109, NULL},
     {reprise_launch, 2, 286, backward_0_286},
+    {reprise_launch, 2, 287, backward_0_287},
     {reprise_wait, 8, 110, NULL},
-    {reprise_launch, 8, 287, backward_0_287},
-    {reprise_launch, 2, 288, backward_0_288},
+    {reprise_launch, 8, 288, backward_0_288},
     {reprise_launch, 2, 289, backward_0_289},
     {reprise_signal, 2, 111, NULL},
-    {reprise_launch, 2, 290, backward_0_290},
-    {reprise_launch, 2, 291, backward_0_291},
     {reprise_wait, 8, 111, NULL},
-    {reprise_launch, 8, 292, backward_0_292},
-    {reprise_launch, 2, 293, backward_0_293},
-    {reprise_signal, 2, 112, NULL},
-    {reprise_launch, 2, 294, backward_0_294},
-    {reprise_launch, 2, 295, backward_0_295},
-    {reprise_wait, 8, 112, NULL},
-    {reprise_launch, 8, 296, backward_0_296},
-    {reprise_launch, 2, 297, backward_0_297},
-    {reprise_signal, 2, 113, NULL},
-    {reprise_wait, 8, 113, NULL},
-    {reprise_launch, 8, 298, backward_0_298},
+    {reprise_launch, 8, 290, backward_0_290},
     {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
-    {steps_forward_training, 249, 215},
-    {steps_forward_evaluation, 379, 215},
-    {steps_backward_0, 537, 343},
+    {steps_forward_training, 241, 211},
+    {steps_forward_evaluation, 375, 211},
+    {steps_backward_0, 523, 333},
 };
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
@@ -10466,8 +10283,8 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
   elements = larger(elements, 8);
   elements = larger(elements, 8192);
   elements = larger(elements, 9216);
-  elements = larger(elements, n * h * h * w * w / 1048576);
   elements = larger(elements, n * h * w);
+  elements = larger(elements, n * h * w / 1024);
   elements = larger(elements, n * h * w / 16);
   elements = larger(elements, n * h * w / 2);
   elements = larger(elements, n * h * w / 32);
@@ -10478,11 +10295,11 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_pose_e4b0928a_features_stage = {
     .format = reprise_context_format,
-    .plan = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c283140581cd5",
-    .storages = 993,
+    .plan = "5b81a444df8d94da7ec3a21de2c893941fe8e85de11f5c90cc84d1cf6f732728",
+    .storages = 987,
     .kernels = kernel_end,
     .lanes = 10,
-    .events = 114,
+    .events = 112,
     .programs = 3,
     .packed = 556544,
     .kernel_name = kernel_names,

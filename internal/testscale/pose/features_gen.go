@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c283140581cd5"
+const FeaturesDigest = "5b81a444df8d94da7ec3a21de2c893941fe8e85de11f5c90cc84d1cf6f732728"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "da4d199f125ee9074740a043b89b4d1f5e09ab2c29c5fd799b77791c8b94f2c3"
+const FeaturesKernels = "70effc1fdd58c653563a7916280ec49682e4bff615a0b16543ac1901012e0a73"
 
 //go:embed features_plan.json
 var planFeatures []byte

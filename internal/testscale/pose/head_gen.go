@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // HeadDigest is the SHA-256 of the plan of stage head.
-const HeadDigest = "2c01f20b1dfa98dcd6916ea5b8cbff66b966434178ff6f4fb7111ad6893151cd"
+const HeadDigest = "98c8b1946602f2a9b32c426f4e3082d709ab3abbd55041822934010c1c83305c"
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "b1cf9d07a553f7872d25321d59e18d2edb89c34d4f4be4e69964141506b38170"
+const HeadKernels = "91c6dd3b8c0ca70048bd80805408d78f1cc3a6fe5f3bd4f4fb9d6a5560e6b5d9"
 
 //go:embed head_plan.json
 var planHead []byte

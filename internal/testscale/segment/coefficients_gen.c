@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -213,21 +222,20 @@ enum {
   k_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums = 58,
   k_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums = 59,
   k_convolution_pointwise_e_shape_64_21_1_1_1_64_64_2_4_25088_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 60,
-  k_channel_sum_finish_n = 61,
-  k_channel_sum_partial_3_32_8_4_e = 62,
-  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 63,
-  k_normalize_reduce_finish = 64,
-  k_running_statistics_0x3727c5acu = 65,
-  k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y = 66,
-  k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y = 67,
-  k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y = 68,
-  k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64 = 69,
-  k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16 = 70,
-  k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32 = 71,
-  k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32 = 72,
-  k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48 = 73,
-  k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64 = 74,
-  k_weight_gradient_reduce = 75,
+  k_channel_sum_partial_3_32_8_4_e = 61,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 62,
+  k_normalize_reduce_finish = 63,
+  k_running_statistics_0x3727c5acu = 64,
+  k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y = 65,
+  k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y = 66,
+  k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y = 67,
+  k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y = 68,
+  k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y = 69,
+  k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y = 70,
+  k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y = 71,
+  k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y = 72,
+  k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y = 73,
+  k_weight_gradient_reduce = 74,
   kernel_end
 };
 
@@ -293,7 +301,6 @@ static const char *const kernel_names[] = {
     "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums",
     "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums",
     "reprise_segment_9ecd6881_coefficients_convolution_pointwise_e_shape_64_21_1_1_1_64_64_2_4_25088_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_9ecd6881_coefficients_channel_sum_finish_n",
     "reprise_segment_9ecd6881_coefficients_channel_sum_partial_3_32_8_4_e",
     "reprise_segment_9ecd6881_coefficients_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
     "reprise_segment_9ecd6881_coefficients_normalize_reduce_finish",
@@ -301,12 +308,12 @@ static const char *const kernel_names[] = {
     "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y",
     "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y",
     "reprise_segment_9ecd6881_coefficients_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_128_42_1_1_1_48_64",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_16_16_1_1_1_16_16",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_21_21_1_1_1_32_32",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_32_16_1_1_1_16_32",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_42_42_1_1_1_48_48",
-    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_64_21_1_1_1_32_64",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y",
+    "reprise_segment_9ecd6881_coefficients_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y",
     "reprise_segment_9ecd6881_coefficients_weight_gradient_reduce",
     NULL,
 };
@@ -380,13 +387,12 @@ static const int32_t kernel_shared[] = {
     0,
     0,
     0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
+    98304,
+    24576,
+    40960,
+    32768,
+    43008,
+    43008,
     0,
     0,
 };
@@ -464,9 +470,6 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 8:
     break;
   case 9:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 128), 396) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 128), 396) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 396) * 128);
     break;
   default:
     break;
@@ -481,157 +484,193 @@ static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+  return aligned(smaller(ceiling(n * h * w / 1024, 128), 396) * 128);
 }
 
 static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 1512);
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 1512);
 }
 
 static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_3(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
+  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241) * 2688);
+  return kept_4(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
 }
 
 static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_6(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241) * 2688);
 }
 
 static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 756);
+  return kept_7(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 128), 396) * 128);
 }
 
 static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+  return kept_8(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_8(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396) * 2304);
+  return aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 756);
 }
 
 static int64_t kept_11(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_12(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_11(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396) * 2304);
 }
 
 static int64_t kept_13(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 576);
+  return kept_5(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
 }
 
 static int64_t kept_14(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+  return kept_11(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 128), 396) * 128);
 }
 
 static int64_t kept_15(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_13(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396) * 1152);
+  return kept_13(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
 }
 
 static int64_t kept_16(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_12(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120) * 5376);
+  return aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 576);
 }
 
 static int64_t kept_17(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
 }
 
 static int64_t kept_18(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+  return kept_16(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396) * 1152);
 }
 
 static int64_t kept_19(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_5(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
+  return kept_15(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_20(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241) * 2688);
+  return kept_17(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 128), 396) * 128);
 }
 
 static int64_t kept_21(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+  return kept_19(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_22(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_23(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+  return kept_6(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
 }
 
 static int64_t kept_24(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_23(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241) * 2688);
 }
 
 static int64_t kept_25(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_22(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+  return kept_22(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 128), 396) * 128);
+}
+
+static int64_t kept_26(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_27(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_26(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_28(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_25(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_29(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_28(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 128), 396) * 128);
+}
+
+static int64_t kept_30(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_29(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+}
+
+static int64_t kept_31(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_27(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_32(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_18(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396) * 1152);
 }
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   int64_t bytes = 0;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, kept_19(n, h, w));
-    bytes = larger(bytes, kept_5(n, h, w));
+    bytes = larger(bytes, kept_23(n, h, w));
+    bytes = larger(bytes, kept_6(n, h, w));
     break;
   case 1:
-    bytes = larger(bytes, kept_10(n, h, w));
+    bytes = larger(bytes, kept_12(n, h, w));
     break;
   case 2:
-    bytes = larger(bytes, kept_15(n, h, w));
+    bytes = larger(bytes, kept_18(n, h, w));
+    bytes = larger(bytes, kept_32(n, h, w));
     break;
   case 3:
-    bytes = larger(bytes, kept_3(n, h, w));
+    bytes = larger(bytes, kept_4(n, h, w));
     break;
   case 4:
-    bytes = larger(bytes, kept_10(n, h, w));
+    bytes = larger(bytes, kept_12(n, h, w));
     break;
   case 5:
-    bytes = larger(bytes, kept_15(n, h, w));
+    bytes = larger(bytes, kept_16(n, h, w));
     break;
   case 6:
     break;
   case 7:
     break;
   case 8:
-    bytes = larger(bytes, kept_12(n, h, w));
-    bytes = larger(bytes, kept_25(n, h, w));
+    bytes = larger(bytes, kept_15(n, h, w));
+    bytes = larger(bytes, kept_31(n, h, w));
     break;
   case 9:
-    bytes = larger(bytes, kept_14(n, h, w));
-    bytes = larger(bytes, kept_24(n, h, w));
+    bytes = larger(bytes, kept_17(n, h, w));
+    bytes = larger(bytes, kept_30(n, h, w));
     break;
   default:
     break;
@@ -2298,12 +2337,8 @@ static CUresult backward_0_4(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 347, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2351,7 +2386,7 @@ static CUresult backward_0_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_weight_gradient_arguments a = {.x = {at(c, 254, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 350, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2442,8 +2477,8 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 246, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 354, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 246, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 354, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -2466,7 +2501,7 @@ static CUresult backward_0_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 356, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 75, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 356, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 75, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -2510,7 +2545,7 @@ static CUresult backward_0_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 242, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 348, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 242, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 348, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241), 1, 1, 128, &a);
   }
   return r;
@@ -2522,12 +2557,8 @@ static CUresult backward_0_23(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 333, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2574,8 +2605,8 @@ static CUresult backward_0_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 238, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 358, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 238, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 358, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2666,8 +2697,8 @@ static CUresult backward_0_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 230, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 362, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 230, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 362, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2690,7 +2721,7 @@ static CUresult backward_0_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 364, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 61, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 364, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 61, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -2702,7 +2733,7 @@ static CUresult backward_0_38(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 326, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 320, 4, 0), 3, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 326, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 320, 4, 0), 3, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 21, 1, 1, 256, &a);
   }
   return r;
@@ -2738,7 +2769,7 @@ static CUresult backward_0_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 225, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 348, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 225, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 348, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_5(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
@@ -2750,12 +2781,8 @@ static CUresult backward_0_42(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 348, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 319, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -2802,8 +2829,8 @@ static CUresult backward_0_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2894,8 +2921,8 @@ static CUresult backward_0_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
@@ -2918,7 +2945,7 @@ static CUresult backward_0_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 372, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 47, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 372, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 47, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_16(n, h, w)};
     r = launch(c, k_depthwise_gradients_32_3_2_16_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396), 1, 1, 256, &a);
   }
   return r;
@@ -2928,11 +2955,7 @@ static CUresult backward_0_56(context *c, int lane) {
 static CUresult backward_0_57(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 312, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 306, 4, 0), 5, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 14, 1, 1, 256, &a);
-  }
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -2978,7 +3001,7 @@ static CUresult backward_0_61(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 209, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 209, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 373, e, 5 * h * w / 8), 21 * h * w / 32, w, 32, 1}, .partial = kept(c, lane) + kept_15(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
     r = launch(c, k_weight_gradient_partial_e_shape_42_32_1_1_1_64_64_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
@@ -2990,12 +3013,8 @@ static CUresult backward_0_62(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .dshift = at(c, 305, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3042,8 +3061,8 @@ static CUresult backward_0_66(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 375, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 375, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_19(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3138,8 +3157,8 @@ static CUresult backward_0_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 379, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 379, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3162,7 +3181,7 @@ static CUresult backward_0_76(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 381, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 33, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_5(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 381, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 33, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_6(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -3174,7 +3193,7 @@ static CUresult backward_0_77(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 340, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 334, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 292, 4, 0), 20, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 340, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 334, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 292, 4, 0), 20, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 38, 1, 1, 256, &a);
   }
   return r;
@@ -3210,7 +3229,7 @@ static CUresult backward_0_80(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241), 1, 1, 128, &a);
   }
   return r;
@@ -3222,12 +3241,8 @@ static CUresult backward_0_81(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .dshift = at(c, 291, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3274,8 +3289,8 @@ static CUresult backward_0_85(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3366,8 +3381,8 @@ static CUresult backward_0_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_26(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3390,7 +3405,7 @@ static CUresult backward_0_95(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 389, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 19, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 389, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 19, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -3402,7 +3417,7 @@ static CUresult backward_0_96(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 284, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 278, 4, 0), 3, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 284, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 278, 4, 0), 3, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 21, 1, 1, 256, &a);
   }
   return r;
@@ -3438,7 +3453,7 @@ static CUresult backward_0_99(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_25(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
@@ -3450,12 +3465,8 @@ static CUresult backward_0_100(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396))};
     r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .dshift = at(c, 277, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3502,12 +3513,12 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_23(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_29(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 7, .entry = {{kept(c, lane), at(c, 332, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 329, 4, 0), 6, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 323, 4, 0), 10, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 309, 4, 0), 21, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 295, 4, 0), 37, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 276, 4, 0), 58, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 273, 4, 0), 74, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 82, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 13, .entry = {{kept(c, lane), at(c, 347, 4, 0), 0, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 332, 4, 0), 1, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 333, 4, 0), 7, 4, (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 329, 4, 0), 8, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 323, 4, 0), 12, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 319, 4, 0), 23, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 309, 4, 0), 24, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 305, 4, 0), 40, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 295, 4, 0), 41, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 291, 4, 0), 62, 4, (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 276, 4, 0), 63, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 277, 4, 0), 79, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 273, 4, 0), 80, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 88, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3552,7 +3563,11 @@ static CUresult backward_0_107(context *c, int lane) {
 static CUresult backward_0_108(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e, (void)lane;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 270, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 5, 1, 1, 256, &a);
+  }
   return r;
 }
 
@@ -3598,11 +3613,11 @@ static CUresult backward_0_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_27(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 11, .entry = {{kept(c, lane), at(c, 346, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 343, 4, 0), 6, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 337, 4, 0), 13, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 318, 4, 0), 34, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 315, 4, 0), 50, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 304, 4, 0), 58, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 301, 4, 0), 64, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 290, 4, 0), 71, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 287, 4, 0), 77, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 281, 4, 0), 81, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 267, 4, 0), 92, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 11, .entry = {{kept(c, lane), at(c, 346, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 343, 4, 0), 6, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 337, 4, 0), 13, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 318, 4, 0), 34, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 315, 4, 0), 50, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 304, 4, 0), 58, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 301, 4, 0), 64, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 290, 4, 0), 71, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 287, 4, 0), 77, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_26(n, h, w), at(c, 281, 4, 0), 81, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_27(n, h, w), at(c, 267, 4, 0), 92, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 108, 1, 1, 256, &a);
   }
   return r;
@@ -3626,7 +3641,7 @@ static CUresult backward_0_114(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 397, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 5, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 397, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 5, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_18(n, h, w)};
     r = launch(c, k_depthwise_gradients_32_3_2_16_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396), 1, 1, 256, &a);
   }
   return r;
@@ -3638,8 +3653,8 @@ static CUresult backward_0_115(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 270, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 264, 4, 0), 5, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 14, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 312, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 306, 4, 0), 5, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 264, 4, 0), 14, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 23, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3656,6 +3671,18 @@ static CUresult backward_1_3(context *c, int lane) {
   return r;
 }
 
+// channel_sum head.o2o.coeff_stems.2.2.conv2d.bias_gradient
+static CUresult backward_1_4(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 5 * h * w / 8), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 1024, 32}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 1024, 128), 396), 1, 1, 256, &a);
+  }
+  return r;
+}
+
 // conv2d_weight_gradient head.o2o.coeff_stems.2.1.1.conv.conv2d.weight_gradient
 static CUresult backward_1_8(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
@@ -3663,7 +3690,7 @@ static CUresult backward_1_8(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_weight_gradient_arguments a = {.x = {at(c, 205, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 375, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3682,8 +3709,8 @@ static CUresult backward_1_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 379, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 197, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 379, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3694,7 +3721,7 @@ static CUresult backward_1_18(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 381, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 33, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 381, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 261, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 33, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -3706,7 +3733,7 @@ static CUresult backward_1_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 298, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 292, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 298, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 292, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 20, 1, 1, 256, &a);
   }
   return r;
@@ -3718,8 +3745,20 @@ static CUresult backward_1_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 193, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 373, e, h * w / 2), 21 * h * w / 32, 2 * w, 32, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
     r = launch(c, k_weight_gradient_partial_e_shape_21_32_1_1_1_64_32_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.coeff_stems.1.2.conv2d.bias_gradient
+static CUresult backward_1_23(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, h * w / 2), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 256, 32}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 256, 128), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3730,8 +3769,8 @@ static CUresult backward_1_27(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 189, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 383, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3742,8 +3781,8 @@ static CUresult backward_1_35(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 181, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 387, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3754,7 +3793,7 @@ static CUresult backward_1_37(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 389, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 19, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 389, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 260, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 19, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -3766,8 +3805,20 @@ static CUresult backward_1_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 176, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 373, e, 0), 21 * h * w / 32, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_5(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
     r = launch(c, k_weight_gradient_partial_e_shape_16_32_1_1_1_64_16_1_n_y_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+  }
+  return r;
+}
+
+// channel_sum head.o2o.coeff_stems.0.2.conv2d.bias_gradient
+static CUresult backward_1_42(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_channel_arguments a = {.dy = {at(c, 373, e, 0), {0, 21 * h * w / 32, 32, 1}}, .extent = {1, n, h * w / 64, 32}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 128), 396))};
+    r = launch(c, k_channel_sum_partial_3_32_8_4_e, lane, smaller(ceiling(n * h * w / 64, 128), 396), 1, 1, 256, &a);
   }
   return r;
 }
@@ -3778,13 +3829,21 @@ static CUresult backward_1_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 172, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 391, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 304, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 301, 4, 0), 6, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 295, 4, 0), 13, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 276, 4, 0), 34, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 273, 4, 0), 50, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 304, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 301, 4, 0), 6, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 295, 4, 0), 13, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 276, 4, 0), 34, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 273, 4, 0), 50, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 58, 1, 1, 256, &a);
   }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.0.1.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_1_50(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -3794,12 +3853,12 @@ static CUresult backward_1_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 164, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 395, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 290, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 287, 4, 0), 6, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 281, 4, 0), 10, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 267, 4, 0), 21, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 37, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 7, .entry = {{kept(c, lane), at(c, 305, 4, 0), 0, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 290, 4, 0), 1, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 291, 4, 0), 7, 4, (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 287, 4, 0), 8, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 281, 4, 0), 12, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 277, 4, 0), 23, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 267, 4, 0), 24, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 40, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3810,8 +3869,20 @@ static CUresult backward_1_56(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 397, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 5, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 397, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 259, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 5, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_16(n, h, w)};
     r = launch(c, k_depthwise_gradients_32_3_2_16_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396), 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2o.coeff_stems.0.0.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_1_57(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 270, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 264, 4, 0), 5, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 14, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3822,7 +3893,7 @@ static CUresult backward_2_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 340, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 334, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 340, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 334, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 20, 1, 1, 256, &a);
   }
   return r;
@@ -3834,11 +3905,11 @@ static CUresult backward_2_46(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 221, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 366, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 346, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 343, 4, 0), 6, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 337, 4, 0), 13, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 318, 4, 0), 34, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 315, 4, 0), 50, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 346, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 3120)), 1344, 42, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 343, 4, 0), 6, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 337, 4, 0), 13, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 318, 4, 0), 34, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 16, 32, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 315, 4, 0), 50, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 58, 1, 1, 256, &a);
   }
   return r;
@@ -3850,12 +3921,24 @@ static CUresult backward_2_54(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 213, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 370, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 332, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 329, 4, 0), 6, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 323, 4, 0), 10, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 309, 4, 0), 21, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 37, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 7, .entry = {{kept(c, lane), at(c, 347, 4, 0), 0, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 332, 4, 0), 1, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 6241)), 672, 21, 32, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 333, 4, 0), 7, 4, (int32_t)(smaller(ceiling(n * h * w / 256, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 329, 4, 0), 8, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 323, 4, 0), 12, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 319, 4, 0), 23, 5, (int32_t)(smaller(ceiling(n * h * w / 64, 128), 396)), 32, 1, 32, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 309, 4, 0), 24, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 40, 1, 1, 256, &a);
+  }
+  return r;
+}
+
+// conv2d_weight_gradient head.o2m.coeff_stems.0.0.0.conv.conv.conv2d.weight_gradient
+static CUresult backward_2_57(context *c, int lane) {
+  const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
+  CUresult r = CUDA_SUCCESS;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 312, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 306, 4, 0), 5, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 14, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4112,81 +4195,67 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 0, 2, backward_0_2},
     {reprise_wait, 8, 0, NULL},
     {reprise_launch, 8, 3, backward_0_3},
-    {reprise_signal, 8, 9, NULL},
     {reprise_wait, 9, 0, NULL},
     {reprise_launch, 9, 4, backward_0_4},
     {reprise_launch, 0, 5, backward_0_5},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 6, backward_0_6},
-    {reprise_signal, 0, 12, NULL},
     {reprise_launch, 0, 7, backward_0_7},
     {reprise_wait, 8, 1, NULL},
     {reprise_launch, 8, 8, backward_0_8},
-    {reprise_signal, 8, 10, NULL},
     {reprise_launch, 0, 9, backward_0_9},
     {reprise_launch, 0, 10, backward_0_10},
     {reprise_launch, 0, 11, backward_0_11},
     {reprise_launch, 0, 12, backward_0_12},
-    {reprise_signal, 0, 14, NULL},
+    {reprise_signal, 0, 11, NULL},
     {reprise_launch, 0, 13, backward_0_13},
     {reprise_signal, 0, 2, NULL},
     {reprise_launch, 0, 14, backward_0_14},
     {reprise_launch, 0, 15, backward_0_15},
     {reprise_wait, 8, 2, NULL},
     {reprise_launch, 8, 16, backward_0_16},
-    {reprise_signal, 8, 16, NULL},
+    {reprise_signal, 8, 14, NULL},
     {reprise_launch, 0, 17, backward_0_17},
-    {reprise_signal, 0, 15, NULL},
+    {reprise_signal, 0, 12, NULL},
     {reprise_launch, 0, 18, backward_0_18},
     {reprise_launch, 0, 19, backward_0_19},
-    {reprise_signal, 0, 19, NULL},
+    {reprise_signal, 0, 15, NULL},
     {reprise_wait, 1, 0, NULL},
     {reprise_launch, 1, 20, backward_0_20},
     {reprise_launch, 1, 21, backward_0_21},
     {reprise_launch, 9, 22, backward_0_22},
-    {reprise_signal, 9, 18, NULL},
     {reprise_launch, 9, 23, backward_0_23},
     {reprise_launch, 1, 24, backward_0_24},
     {reprise_signal, 1, 3, NULL},
     {reprise_launch, 1, 25, backward_0_25},
-    {reprise_signal, 1, 22, NULL},
     {reprise_launch, 1, 26, backward_0_26},
     {reprise_wait, 9, 3, NULL},
     {reprise_launch, 9, 27, backward_0_27},
-    {reprise_signal, 9, 20, NULL},
     {reprise_launch, 1, 28, backward_0_28},
     {reprise_launch, 1, 29, backward_0_29},
     {reprise_launch, 1, 30, backward_0_30},
     {reprise_launch, 1, 31, backward_0_31},
-    {reprise_signal, 1, 24, NULL},
     {reprise_launch, 1, 32, backward_0_32},
     {reprise_signal, 1, 4, NULL},
     {reprise_launch, 1, 33, backward_0_33},
     {reprise_launch, 1, 34, backward_0_34},
     {reprise_wait, 9, 4, NULL},
     {reprise_launch, 9, 35, backward_0_35},
-    {reprise_signal, 9, 26, NULL},
     {reprise_launch, 1, 36, backward_0_36},
-    {reprise_signal, 1, 25, NULL},
     {reprise_launch, 1, 37, backward_0_37},
-    {reprise_signal, 1, 23, NULL},
+    {reprise_signal, 1, 17, NULL},
     {reprise_launch, 1, 38, backward_0_38},
-    {reprise_signal, 1, 29, NULL},
     {reprise_wait, 2, 0, NULL},
     {reprise_launch, 2, 39, backward_0_39},
-    {reprise_signal, 2, 30, NULL},
     {reprise_launch, 2, 40, backward_0_40},
     {reprise_launch, 8, 41, backward_0_41},
-    {reprise_signal, 8, 28, NULL},
     {reprise_launch, 9, 42, backward_0_42},
-    {reprise_signal, 9, 31, NULL},
     {reprise_launch, 2, 43, backward_0_43},
     {reprise_signal, 2, 5, NULL},
     {reprise_launch, 2, 44, backward_0_44},
     {reprise_launch, 2, 45, backward_0_45},
     {reprise_wait, 8, 5, NULL},
     {reprise_launch, 8, 46, backward_0_46},
-    {reprise_signal, 8, 33, NULL},
     {reprise_launch, 2, 47, backward_0_47},
     {reprise_launch, 2, 48, backward_0_48},
     {reprise_launch, 2, 49, backward_0_49},
@@ -4199,7 +4268,6 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 9, 54, backward_0_54},
     {reprise_launch, 2, 55, backward_0_55},
     {reprise_launch, 2, 56, backward_0_56},
-    {reprise_signal, 2, 34, NULL},
     {reprise_launch, 2, 57, backward_0_57},
     {reprise_launch, 3, 58, backward_0_58},
     {reprise_signal, 3, 7, NULL},
@@ -4215,89 +4283,76 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 3, 65, backward_0_65},
     {reprise_wait, 8, 8, NULL},
     {reprise_launch, 8, 66, backward_0_66},
-    {reprise_wait, 3, 9, NULL},
     {reprise_launch, 3, 67, backward_0_67},
     {reprise_launch, 3, 68, backward_0_68},
     {reprise_launch, 3, 69, backward_0_69},
     {reprise_launch, 3, 70, backward_0_70},
     {reprise_launch, 3, 71, backward_0_71},
-    {reprise_signal, 3, 11, NULL},
-    {reprise_wait, 3, 10, NULL},
+    {reprise_signal, 3, 9, NULL},
     {reprise_launch, 3, 72, backward_0_72},
     {reprise_launch, 3, 73, backward_0_73},
-    {reprise_wait, 9, 11, NULL},
+    {reprise_wait, 9, 9, NULL},
     {reprise_launch, 9, 74, backward_0_74},
-    {reprise_wait, 3, 12, NULL},
     {reprise_launch, 3, 75, backward_0_75},
-    {reprise_signal, 3, 13, NULL},
-    {reprise_wait, 0, 13, NULL},
+    {reprise_signal, 3, 10, NULL},
+    {reprise_wait, 0, 10, NULL},
     {reprise_launch, 0, 76, backward_0_76},
     {reprise_launch, 0, 77, backward_0_77},
-    {reprise_wait, 4, 14, NULL},
+    {reprise_wait, 4, 11, NULL},
     {reprise_wait, 4, 7, NULL},
     {reprise_launch, 4, 78, backward_0_78},
     {reprise_launch, 4, 79, backward_0_79},
     {reprise_launch, 8, 80, backward_0_80},
     {reprise_launch, 9, 81, backward_0_81},
-    {reprise_wait, 4, 15, NULL},
     {reprise_launch, 4, 82, backward_0_82},
-    {reprise_signal, 4, 17, NULL},
-    {reprise_wait, 4, 16, NULL},
+    {reprise_signal, 4, 13, NULL},
+    {reprise_wait, 4, 12, NULL},
     {reprise_launch, 4, 83, backward_0_83},
     {reprise_launch, 4, 84, backward_0_84},
-    {reprise_wait, 8, 17, NULL},
+    {reprise_wait, 8, 13, NULL},
     {reprise_launch, 8, 85, backward_0_85},
-    {reprise_wait, 4, 18, NULL},
     {reprise_launch, 4, 86, backward_0_86},
     {reprise_launch, 4, 87, backward_0_87},
     {reprise_launch, 4, 88, backward_0_88},
     {reprise_launch, 4, 89, backward_0_89},
-    {reprise_wait, 4, 19, NULL},
     {reprise_launch, 4, 90, backward_0_90},
-    {reprise_signal, 4, 21, NULL},
-    {reprise_wait, 4, 20, NULL},
+    {reprise_signal, 4, 16, NULL},
+    {reprise_wait, 4, 14, NULL},
+    {reprise_wait, 4, 15, NULL},
     {reprise_launch, 4, 91, backward_0_91},
     {reprise_launch, 4, 92, backward_0_92},
-    {reprise_wait, 8, 21, NULL},
+    {reprise_wait, 8, 16, NULL},
     {reprise_launch, 8, 93, backward_0_93},
-    {reprise_wait, 4, 22, NULL},
     {reprise_launch, 4, 94, backward_0_94},
-    {reprise_wait, 4, 23, NULL},
+    {reprise_wait, 4, 17, NULL},
     {reprise_launch, 4, 95, backward_0_95},
     {reprise_launch, 4, 96, backward_0_96},
-    {reprise_wait, 5, 24, NULL},
     {reprise_wait, 5, 7, NULL},
     {reprise_launch, 5, 97, backward_0_97},
     {reprise_launch, 5, 98, backward_0_98},
     {reprise_launch, 9, 99, backward_0_99},
     {reprise_launch, 9, 100, backward_0_100},
-    {reprise_wait, 5, 25, NULL},
     {reprise_launch, 5, 101, backward_0_101},
-    {reprise_signal, 5, 27, NULL},
-    {reprise_wait, 5, 26, NULL},
+    {reprise_signal, 5, 18, NULL},
     {reprise_launch, 5, 102, backward_0_102},
     {reprise_launch, 5, 103, backward_0_103},
-    {reprise_wait, 9, 27, NULL},
+    {reprise_wait, 9, 18, NULL},
     {reprise_launch, 9, 104, backward_0_104},
-    {reprise_wait, 5, 28, NULL},
     {reprise_launch, 5, 105, backward_0_105},
     {reprise_launch, 5, 106, backward_0_106},
     {reprise_launch, 5, 107, backward_0_107},
     {reprise_launch, 5, 108, backward_0_108},
-    {reprise_wait, 5, 29, NULL},
     {reprise_launch, 5, 109, backward_0_109},
-    {reprise_signal, 5, 32, NULL},
-    {reprise_wait, 5, 30, NULL},
-    {reprise_wait, 5, 31, NULL},
+    {reprise_signal, 5, 19, NULL},
     {reprise_launch, 5, 110, backward_0_110},
     {reprise_launch, 5, 111, backward_0_111},
-    {reprise_wait, 8, 32, NULL},
+    {reprise_wait, 8, 19, NULL},
     {reprise_launch, 8, 112, backward_0_112},
-    {reprise_wait, 5, 33, NULL},
     {reprise_launch, 5, 113, backward_0_113},
-    {reprise_wait, 5, 34, NULL},
-    {reprise_launch, 5, 114, backward_0_114},
-    {reprise_launch, 5, 115, backward_0_115},
+    {reprise_signal, 5, 20, NULL},
+    {reprise_wait, 2, 20, NULL},
+    {reprise_launch, 2, 114, backward_0_114},
+    {reprise_launch, 2, 115, backward_0_115},
     {reprise_join, 10, 0, NULL},
 };
 
@@ -4311,7 +4366,7 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_wait, 8, 0, NULL},
     {reprise_launch, 8, 3, backward_1_3},
     {reprise_wait, 9, 0, NULL},
-    {reprise_launch, 9, 4, backward_0_62},
+    {reprise_launch, 9, 4, backward_1_4},
     {reprise_launch, 0, 5, backward_0_63},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 6, backward_0_64},
@@ -4335,7 +4390,7 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 1, 20, backward_0_78},
     {reprise_launch, 1, 21, backward_0_79},
     {reprise_launch, 9, 22, backward_1_22},
-    {reprise_launch, 9, 23, backward_0_81},
+    {reprise_launch, 9, 23, backward_1_23},
     {reprise_launch, 1, 24, backward_0_82},
     {reprise_signal, 1, 3, NULL},
     {reprise_launch, 1, 25, backward_0_83},
@@ -4359,7 +4414,7 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 2, 39, backward_0_97},
     {reprise_launch, 2, 40, backward_0_98},
     {reprise_launch, 8, 41, backward_1_41},
-    {reprise_launch, 9, 42, backward_0_100},
+    {reprise_launch, 9, 42, backward_1_42},
     {reprise_launch, 2, 43, backward_0_101},
     {reprise_signal, 2, 5, NULL},
     {reprise_launch, 2, 44, backward_0_102},
@@ -4369,7 +4424,7 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 2, 47, backward_0_105},
     {reprise_launch, 2, 48, backward_0_106},
     {reprise_launch, 2, 49, backward_0_107},
-    {reprise_launch, 2, 50, backward_0_108},
+    {reprise_launch, 2, 50, backward_1_50},
     {reprise_launch, 2, 51, backward_0_109},
     {reprise_signal, 2, 6, NULL},
     {reprise_launch, 2, 52, backward_0_110},
@@ -4378,7 +4433,7 @@ static const struct reprise_step steps_backward_1[] = {
     {reprise_launch, 9, 54, backward_1_54},
     {reprise_launch, 2, 55, backward_0_113},
     {reprise_launch, 2, 56, backward_1_56},
-    {reprise_launch, 2, 57, backward_0_115},
+    {reprise_launch, 2, 57, backward_1_57},
     {reprise_join, 10, 0, NULL},
 };
 
@@ -4459,16 +4514,16 @@ static const struct reprise_step steps_backward_2[] = {
     {reprise_launch, 9, 54, backward_2_54},
     {reprise_launch, 2, 55, backward_0_55},
     {reprise_launch, 2, 56, backward_0_56},
-    {reprise_launch, 2, 57, backward_0_57},
+    {reprise_launch, 2, 57, backward_2_57},
     {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 91, 81},
     {steps_forward_evaluation, 139, 81},
-    {steps_backward_0, 194, 118},
-    {steps_backward_1, 77, 60},
-    {steps_backward_2, 77, 60},
+    {steps_backward_0, 166, 112},
+    {steps_backward_1, 77, 57},
+    {steps_backward_2, 77, 57},
 };
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
@@ -4505,11 +4560,11 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_9ecd6881_coefficients_stage = {
     .format = reprise_context_format,
-    .plan = "5e9b70272e40a105fec6dd0a05aab9d24f03a037b92a19f3f93d6f6c9e224434",
+    .plan = "10ec175c15076a9c7b073bf6419966d9b08b5a657e206ef4aa1ef905bceb966b",
     .storages = 398,
     .kernels = kernel_end,
     .lanes = 10,
-    .events = 35,
+    .events = 28,
     .programs = 5,
     .packed = 26624,
     .kernel_name = kernel_names,

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "00579cf8977f8a5a822bf889159c7ba586ae589be6e90e0f3e9c283140581cd5"
+const FeaturesDigest = "5b81a444df8d94da7ec3a21de2c893941fe8e85de11f5c90cc84d1cf6f732728"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "ea2324d40d1b0e8bf4538476112b847e61af51f1882c94523a792f2e61900066"
+const FeaturesKernels = "14a8b1072885aafa1fea3fee76fd237b09a93a1354d072994af7481ca4d60204"
 
 //go:embed features_plan.json
 var planFeatures []byte

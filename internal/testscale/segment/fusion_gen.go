@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FusionDigest is the SHA-256 of the plan of stage fusion.
-const FusionDigest = "6b9a244efa2af88aacc45411a32358a18cdc11afca7453feafa7972a4c87e3f6"
+const FusionDigest = "1b4d1891e1cd3d7d9d20bdd29d01c6c509354246d90786fdb82bdb651239cd33"
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "e4acb26bd901957974ca3f045ea8baab45a527bd67aaebd13333121b9b8b73e9"
+const FusionKernels = "e2972ec1cc5e00195cef0b764e6186aece26c79bc72fcf114d07cf032d8332f5"
 
 //go:embed fusion_plan.json
 var planFusion []byte

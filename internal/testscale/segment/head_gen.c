@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -211,21 +220,20 @@ enum {
   k_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums = 56,
   k_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums = 57,
   k_convolution_pointwise_e_shape_64_21_1_1_1_64_64_2_4_25088_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 58,
-  k_channel_sum_finish_n = 59,
-  k_channel_sum_partial_3_4_4_1_e = 60,
-  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 61,
-  k_normalize_reduce_finish = 62,
-  k_running_statistics_0x3727c5acu = 63,
-  k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n = 64,
-  k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n = 65,
-  k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n = 66,
-  k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64 = 67,
-  k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16 = 68,
-  k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32 = 69,
-  k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32 = 70,
-  k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48 = 71,
-  k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64 = 72,
-  k_weight_gradient_reduce = 73,
+  k_channel_sum_partial_3_4_4_1_e = 59,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 60,
+  k_normalize_reduce_finish = 61,
+  k_running_statistics_0x3727c5acu = 62,
+  k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y = 63,
+  k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y = 64,
+  k_weight_gradient_flat_e_shape_16_4_1_1_1_16_16_128_64_4_24576_n = 65,
+  k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y = 66,
+  k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n = 67,
+  k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y = 68,
+  k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y = 69,
+  k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n = 70,
+  k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y = 71,
+  k_weight_gradient_reduce = 72,
   kernel_end
 };
 
@@ -289,20 +297,19 @@ static const char *const kernel_names[] = {
     "reprise_segment_63e38c13_head_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_no_sums",
     "reprise_segment_63e38c13_head_convolution_pointwise_e_shape_64_21_1_1_1_64_32_1_4_41472_n_y_y_n_n_e_statistics_sums",
     "reprise_segment_63e38c13_head_convolution_pointwise_e_shape_64_21_1_1_1_64_64_2_4_25088_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
-    "reprise_segment_63e38c13_head_channel_sum_finish_n",
     "reprise_segment_63e38c13_head_channel_sum_partial_3_4_4_1_e",
     "reprise_segment_63e38c13_head_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
     "reprise_segment_63e38c13_head_normalize_reduce_finish",
     "reprise_segment_63e38c13_head_running_statistics_0x3727c5acu",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n",
-    "reprise_segment_63e38c13_head_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n",
-    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_128_42_1_1_1_48_64",
-    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_16_16_1_1_1_16_16",
-    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_21_21_1_1_1_32_32",
-    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_32_16_1_1_1_16_32",
-    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_42_42_1_1_1_48_48",
-    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_64_21_1_1_1_32_64",
+    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y",
+    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y",
+    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_16_4_1_1_1_16_16_128_64_4_24576_n",
+    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y",
+    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n",
+    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y",
+    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y",
+    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n",
+    "reprise_segment_63e38c13_head_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y",
     "reprise_segment_63e38c13_head_weight_gradient_reduce",
     NULL,
 };
@@ -371,16 +378,15 @@ static const int32_t kernel_shared[] = {
     0,
     0,
     0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
+    98304,
+    24576,
+    24576,
+    40960,
+    32768,
+    32768,
+    43008,
+    40960,
+    43008,
     0,
     0,
 };
@@ -406,26 +412,29 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 0:
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 168);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 256);
+    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 168);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 512);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 512) * 256);
     break;
   case 1:
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 336);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 168);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 168);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 1024);
+    bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 336);
     break;
   case 2:
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 672);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 168);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 128);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 256);
-    bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 168);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 512) * 672);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 2048);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 128);
@@ -445,24 +454,23 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 168);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 64), 512) * 512);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 128);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 256);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 168);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 512) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 512) * 1024);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 512) * 672);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 2048);
-    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 128);
     break;
   case 5:
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 336);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 32), 512) * 672);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 64), 132) * 1024);
+    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 128);
     bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 128), 512) * 256);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 512) * 672);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 336);
     bytes = larger(bytes, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 512) * 2048);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 512) * 512);
+    bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 128);
     bytes = larger(bytes, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 512) * 256);
     break;
   case 6:
@@ -484,9 +492,6 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 8:
     break;
   case 9:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 256, 512), 396) * 16);
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 396) * 16);
     break;
   default:
     break;
@@ -496,296 +501,351 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966) * 672);
+  return aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966) * 672);
 }
 
 static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+  return aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
 }
 
 static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 1512);
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+  return aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 1512);
 }
 
 static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_3(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
+  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932) * 336);
+  return kept_4(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
 }
 
 static int64_t kept_7(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_6(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+  return kept_2(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932) * 336);
 }
 
 static int64_t kept_8(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 756);
+  return kept_7(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 16);
 }
 
 static int64_t kept_9(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_7(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+  return kept_8(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_10(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_8(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396) * 2304);
+  return aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 756);
 }
 
 static int64_t kept_11(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536) * 256);
+  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_12(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_11(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396) * 2304);
 }
 
 static int64_t kept_13(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 576);
+  return kept_5(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536) * 256);
 }
 
 static int64_t kept_14(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_9(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+  return kept_11(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 16);
 }
 
 static int64_t kept_15(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_13(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396) * 1152);
+  return kept_13(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
 }
 
 static int64_t kept_16(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_12(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966) * 672);
+  return aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 576);
 }
 
 static int64_t kept_17(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_16(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
 }
 
 static int64_t kept_18(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_14(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+  return kept_16(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396) * 1152);
 }
 
 static int64_t kept_19(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_5(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
+  return kept_15(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966) * 672);
 }
 
 static int64_t kept_20(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_17(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932) * 336);
+  return kept_17(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
 }
 
 static int64_t kept_21(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+  return kept_19(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_22(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+  return kept_20(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_23(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_18(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536) * 256);
+  return kept_6(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
 }
 
 static int64_t kept_24(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_23(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+  return kept_21(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932) * 336);
 }
 
 static int64_t kept_25(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_3(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 576);
+  return kept_22(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 16);
 }
 
 static int64_t kept_26(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_22(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_27(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_25(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396) * 1152);
+  return kept_26(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_28(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_24(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966) * 672);
+  return kept_25(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536) * 256);
 }
 
 static int64_t kept_29(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_28(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+  return kept_28(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 16);
 }
 
 static int64_t kept_30(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_29(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+  return kept_29(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
 }
 
 static int64_t kept_31(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_30(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932) * 336);
+  return kept_4(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 576);
 }
 
 static int64_t kept_32(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_31(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+  return kept_30(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
 }
 
 static int64_t kept_33(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_32(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+  return kept_31(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396) * 1152);
 }
 
 static int64_t kept_34(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_10(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396) * 2304);
+  return kept_27(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966) * 672);
 }
 
 static int64_t kept_35(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_26(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536) * 256);
+  return kept_34(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
 }
 
 static int64_t kept_36(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_35(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+  return kept_35(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_37(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_36(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+  return kept_36(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_38(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_33(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966) * 672);
+  return kept_37(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932) * 336);
 }
 
 static int64_t kept_39(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_38(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
+  return kept_38(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 16);
 }
 
 static int64_t kept_40(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_19(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 1512);
+  return kept_39(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
 }
 
 static int64_t kept_41(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_39(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780) * 21504);
+  return kept_32(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
 }
 
 static int64_t kept_42(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_40(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
+  return kept_40(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536) * 256);
 }
 
 static int64_t kept_43(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_41(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932) * 336);
+  return kept_41(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 16);
 }
 
 static int64_t kept_44(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_37(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+  return kept_42(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
 }
 
 static int64_t kept_45(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_15(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 756);
+  return kept_44(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
 }
 
 static int64_t kept_46(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_43(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+  return kept_43(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966) * 672);
 }
 
 static int64_t kept_47(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_45(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396) * 2304);
+  return kept_46(n, h, w) + aligned(smaller(ceiling(n * h * w / 1024, 512), 396) * 16);
 }
 
 static int64_t kept_48(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_44(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536) * 256);
+  return kept_47(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377) * 7056);
 }
 
 static int64_t kept_49(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_48(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+  return kept_12(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88) * 1512);
 }
 
 static int64_t kept_50(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_34(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 576);
+  return kept_48(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780) * 21504);
 }
 
 static int64_t kept_51(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_49(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+  return kept_49(n, h, w) + aligned(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198) * 4608);
 }
 
 static int64_t kept_52(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_50(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396) * 1152);
+  return kept_45(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932) * 336);
+}
+
+static int64_t kept_53(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_50(n, h, w) + aligned(smaller(ceiling(n * h * w / 256, 512), 396) * 16);
+}
+
+static int64_t kept_54(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_52(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510) * 1764);
+}
+
+static int64_t kept_55(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_23(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264) * 756);
+}
+
+static int64_t kept_56(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_53(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120) * 5376);
+}
+
+static int64_t kept_57(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_55(n, h, w) + aligned(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396) * 2304);
+}
+
+static int64_t kept_58(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_54(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536) * 256);
+}
+
+static int64_t kept_59(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_56(n, h, w) + aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 16);
+}
+
+static int64_t kept_60(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_58(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384) * 1024);
+}
+
+static int64_t kept_61(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_6(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264) * 576);
+}
+
+static int64_t kept_62(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_60(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192) * 2048);
+}
+
+static int64_t kept_63(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_61(n, h, w) + aligned(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396) * 1152);
 }
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   int64_t bytes = 0;
   switch (lane) {
   case 0:
-    bytes = larger(bytes, kept_42(n, h, w));
+    bytes = larger(bytes, kept_57(n, h, w));
     break;
   case 1:
-    bytes = larger(bytes, kept_10(n, h, w));
-    break;
-  case 2:
-    bytes = larger(bytes, kept_47(n, h, w));
-    break;
-  case 3:
-    bytes = larger(bytes, kept_27(n, h, w));
-    break;
-  case 4:
-    bytes = larger(bytes, kept_52(n, h, w));
-    break;
-  case 5:
-    bytes = larger(bytes, kept_5(n, h, w));
-    break;
-  case 6:
-    bytes = larger(bytes, kept_8(n, h, w));
-    break;
-  case 7:
-    bytes = larger(bytes, kept_15(n, h, w));
-    break;
-  case 8:
     bytes = larger(bytes, kept_51(n, h, w));
     break;
+  case 2:
+    bytes = larger(bytes, kept_18(n, h, w));
+    break;
+  case 3:
+    bytes = larger(bytes, kept_33(n, h, w));
+    break;
+  case 4:
+    bytes = larger(bytes, kept_12(n, h, w));
+    break;
+  case 5:
+    bytes = larger(bytes, kept_63(n, h, w));
+    break;
+  case 6:
+    bytes = larger(bytes, kept_12(n, h, w));
+    break;
+  case 7:
+    bytes = larger(bytes, kept_18(n, h, w));
+    break;
+  case 8:
+    bytes = larger(bytes, kept_62(n, h, w));
+    break;
   case 9:
-    bytes = larger(bytes, kept_46(n, h, w));
+    bytes = larger(bytes, kept_59(n, h, w));
     break;
   default:
     break;
@@ -3934,8 +3994,8 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 510, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 514, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 510, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 514, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966), 1, 1, 128, &a);
   }
   return r;
 }
@@ -3946,12 +4006,8 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .partial = kept(c, lane), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 685, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -3999,7 +4055,7 @@ static CUresult backward_0_7(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_weight_gradient_arguments a = {.x = {at(c, 506, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 687, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4090,8 +4146,8 @@ static CUresult backward_0_15(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 498, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 691, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 498, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 691, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4114,7 +4170,7 @@ static CUresult backward_0_17(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 693, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 161, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 693, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 161, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -4158,8 +4214,8 @@ static CUresult backward_0_21(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 494, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 514, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 494, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 514, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_2(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4170,12 +4226,8 @@ static CUresult backward_0_22(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 671, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4222,8 +4274,8 @@ static CUresult backward_0_26(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 490, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 695, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_6(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 490, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 695, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_8(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4314,8 +4366,8 @@ static CUresult backward_0_34(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 482, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 699, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_7(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 482, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 699, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4338,7 +4390,7 @@ static CUresult backward_0_36(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 701, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 512, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 147, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 701, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 512, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 147, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -4348,11 +4400,7 @@ static CUresult backward_0_36(context *c, int lane) {
 static CUresult backward_0_37(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 664, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 658, 4, 0), 3, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 21, 1, 1, 256, &a);
-  }
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -4386,8 +4434,8 @@ static CUresult backward_0_40(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 478, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 514, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 478, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 514, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_5(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_4_1_1_1_16_16_128_64_4_24576_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4398,12 +4446,8 @@ static CUresult backward_0_41(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 514, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 657, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4450,8 +4494,8 @@ static CUresult backward_0_45(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 474, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 703, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_11(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 474, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 703, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_13(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4542,8 +4586,8 @@ static CUresult backward_0_53(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 466, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 707, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_9(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 466, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 707, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4566,7 +4610,7 @@ static CUresult backward_0_55(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 709, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 133, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 709, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 133, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_16(n, h, w)};
     r = launch(c, k_depthwise_gradients_32_3_2_16_8_y_n_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396), 1, 1, 256, &a);
   }
   return r;
@@ -4576,7 +4620,11 @@ static CUresult backward_0_55(context *c, int lane) {
 static CUresult backward_0_56(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e, (void)lane;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 650, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 644, 4, 0), 5, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 14, 1, 1, 256, &a);
+  }
   return r;
 }
 
@@ -4610,8 +4658,8 @@ static CUresult backward_0_59(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 462, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_12(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 462, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 515, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_15(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4622,12 +4670,8 @@ static CUresult backward_0_60(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 643, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4674,8 +4718,8 @@ static CUresult backward_0_64(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 458, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 711, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_16(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 458, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 711, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_19(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4766,8 +4810,8 @@ static CUresult backward_0_72(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 450, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 715, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_14(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 450, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 715, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -4790,7 +4834,7 @@ static CUresult backward_0_74(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 717, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 119, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_5(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 717, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 119, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_6(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -4834,8 +4878,8 @@ static CUresult backward_0_78(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 446, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_17(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 446, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 515, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4846,12 +4890,8 @@ static CUresult backward_0_79(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 629, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -4898,8 +4938,8 @@ static CUresult backward_0_83(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 442, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 719, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_20(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 442, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 719, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -4990,8 +5030,8 @@ static CUresult backward_0_91(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 434, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 723, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_21(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 434, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 723, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_26(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5014,7 +5054,7 @@ static CUresult backward_0_93(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 725, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 512, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 105, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_8(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 725, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 512, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 105, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_10(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -5024,7 +5064,11 @@ static CUresult backward_0_93(context *c, int lane) {
 static CUresult backward_0_94(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e, (void)lane;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 622, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 616, 4, 0), 3, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 21, 1, 1, 256, &a);
+  }
   return r;
 }
 
@@ -5058,8 +5102,8 @@ static CUresult backward_0_97(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 430, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_18(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 430, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 515, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_25(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_4_1_1_1_16_16_128_64_4_24576_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5070,12 +5114,8 @@ static CUresult backward_0_98(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 515, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 615, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5122,8 +5162,8 @@ static CUresult backward_0_102(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 426, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 727, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_23(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 426, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 727, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_29(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5146,7 +5186,7 @@ static CUresult backward_0_104(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 729, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.output = {at(c, 730, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.weight = at(c, 97, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 419, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.mean = at(c, 420, 4, 0), .dx.rstd = at(c, 421, 4, 0), .dx.scale = at(c, 95, 4, 0), .dx.shift = at(c, 96, 4, 0), .x = {at(c, 422, e, 0), h * w / 4, 2 * w, 16, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 729, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.output = {at(c, 730, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.weight = at(c, 97, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 419, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.mean = at(c, 420, 4, 0), .dx.rstd = at(c, 421, 4, 0), .dx.scale = at(c, 95, 4, 0), .dx.shift = at(c, 96, 4, 0), .x = {at(c, 422, e, 0), h * w / 4, 2 * w, 16, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_16_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264), 1, 1, 256, &a);
   }
   return r;
@@ -5214,8 +5254,8 @@ static CUresult backward_0_110(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 418, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 731, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_22(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 418, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 731, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_30(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5238,7 +5278,7 @@ static CUresult backward_0_112(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 733, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 91, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_25(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 733, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 91, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_31(n, h, w)};
     r = launch(c, k_depthwise_gradients_32_3_2_16_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396), 1, 1, 256, &a);
   }
   return r;
@@ -5250,7 +5290,7 @@ static CUresult backward_0_113(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 636, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 608, 4, 0), 2, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 602, 4, 0), 7, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 636, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 608, 4, 0), 2, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 602, 4, 0), 7, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 16, 1, 1, 256, &a);
   }
   return r;
@@ -5286,8 +5326,8 @@ static CUresult backward_0_116(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 414, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 516, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_24(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 414, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 516, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_27(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5298,12 +5338,8 @@ static CUresult backward_0_117(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .partial = kept(c, lane) + kept_34(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 601, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5350,8 +5386,8 @@ static CUresult backward_0_121(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 410, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 735, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_28(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 410, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 735, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_35(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5442,8 +5478,8 @@ static CUresult backward_0_129(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 402, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 739, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_29(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 402, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 739, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_36(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -5466,7 +5502,7 @@ static CUresult backward_0_131(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 741, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 77, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_3(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 741, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 77, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_4(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -5476,11 +5512,7 @@ static CUresult backward_0_131(context *c, int lane) {
 static CUresult backward_0_132(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 594, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 588, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 20, 1, 1, 256, &a);
-  }
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -5514,8 +5546,8 @@ static CUresult backward_0_135(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 398, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 516, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_30(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 398, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 516, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_37(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5526,12 +5558,8 @@ static CUresult backward_0_136(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .partial = kept(c, lane) + kept_38(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 587, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5578,8 +5606,8 @@ static CUresult backward_0_140(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 394, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 743, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_31(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 394, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 743, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_39(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5624,11 +5652,7 @@ static CUresult backward_0_143(context *c, int lane) {
 static CUresult backward_0_144(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e;
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 580, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 3, 1, 1, 256, &a);
-  }
+  (void)n, (void)h, (void)w, (void)e, (void)lane;
   return r;
 }
 
@@ -5675,7 +5699,7 @@ static CUresult backward_0_148(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_weight_gradient_arguments a = {.x = {at(c, 386, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 747, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_32(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5708,7 +5732,11 @@ static CUresult backward_0_150(context *c, int lane) {
 static CUresult backward_0_151(context *c, int lane) {
   const int64_t n = c->batch, h = c->height, w = c->width, e = c->element;
   CUresult r = CUDA_SUCCESS;
-  (void)n, (void)h, (void)w, (void)e, (void)lane;
+  (void)n, (void)h, (void)w, (void)e;
+  if (r == CUDA_SUCCESS) {
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 580, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 574, 4, 0), 3, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 21, 1, 1, 256, &a);
+  }
   return r;
 }
 
@@ -5742,8 +5770,8 @@ static CUresult backward_0_154(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 382, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 516, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_26(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 382, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 516, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_40(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_4_1_1_1_16_16_128_64_4_24576_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5754,12 +5782,8 @@ static CUresult backward_0_155(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .partial = kept(c, lane) + kept_41(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 516, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 573, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -5806,8 +5830,8 @@ static CUresult backward_0_159(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 378, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 751, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_35(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 378, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 751, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_42(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5898,8 +5922,8 @@ static CUresult backward_0_167(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 370, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 755, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_36(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 370, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 755, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_44(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5922,7 +5946,7 @@ static CUresult backward_0_169(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 757, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 49, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_13(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 757, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 49, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_16(n, h, w)};
     r = launch(c, k_depthwise_gradients_32_3_2_16_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396), 1, 1, 256, &a);
   }
   return r;
@@ -5934,7 +5958,7 @@ static CUresult backward_0_170(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 566, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 560, 4, 0), 5, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 566, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 560, 4, 0), 5, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 14, 1, 1, 256, &a);
   }
   return r;
@@ -5970,8 +5994,8 @@ static CUresult backward_0_173(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 366, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_33(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_partial_e_shape_42_4_1_1_1_64_64_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 366, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 517, e, 5 * h * w / 64), 21 * h * w / 256, w / 8, 4, 1}, .partial = kept(c, lane) + kept_43(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_4_1_1_1_16_48_128_64_4_40960_n, lane, smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966), 1, 1, 128, &a);
   }
   return r;
 }
@@ -5982,12 +6006,8 @@ static CUresult backward_0_174(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .partial = kept(c, lane) + kept_46(n, h, w), .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 1024, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 5 * h * w / 64), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 1024, 4}, .dshift = at(c, 559, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 1024, smaller(ceiling(n * h * w / 1024, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6034,8 +6054,8 @@ static CUresult backward_0_178(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 362, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 759, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_38(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 362, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dy = {at(c, 759, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_47(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_42_42_1_1_1_48_48_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6058,7 +6078,7 @@ static CUresult backward_0_180(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 761, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.output = {at(c, 762, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.weight = at(c, 41, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 355, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.mean = at(c, 356, 4, 0), .dx.rstd = at(c, 357, 4, 0), .dx.scale = at(c, 39, 4, 0), .dx.shift = at(c, 40, 4, 0), .x = {at(c, 358, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight_partial = kept(c, lane) + kept_19(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 761, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.output = {at(c, 762, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.weight = at(c, 41, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .dx.partial = c->scratch[lane], .dx.below = {at(c, 355, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .dx.mean = at(c, 356, 4, 0), .dx.rstd = at(c, 357, 4, 0), .dx.scale = at(c, 39, 4, 0), .dx.shift = at(c, 40, 4, 0), .x = {at(c, 358, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .weight_partial = kept(c, lane) + kept_12(n, h, w)};
     r = launch(c, k_depthwise_gradients_42_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88), 3, 1, 256, &a);
   }
   return r;
@@ -6126,8 +6146,8 @@ static CUresult backward_0_186(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 354, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 763, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_39(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
-    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_64, lane, smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780), 2, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 354, e, 0), h * w / 8, 4 * w, 128, 1}, .dy = {at(c, 763, e, 0), 3 * h * w / 64, 3 * w / 2, 48, 1}, .partial = kept(c, lane) + kept_48(n, h, w), .span = ceiling(n * h * w / 1024, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 32), .input_width = (int32_t)(w / 32), .output_height = (int32_t)(h / 32), .output_width = (int32_t)(w / 32)};
+    r = launch(c, k_weight_gradient_flat_e_shape_128_42_1_1_1_48_128_256_64_4_98304_y, lane, smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780), 1, 1, 256, &a);
   }
   return r;
 }
@@ -6150,7 +6170,7 @@ static CUresult backward_0_188(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 765, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 35, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_40(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 765, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.output = {at(c, 513, e, 0), h * w / 8, 4 * w, 128, 1}, .dx.weight = at(c, 35, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 32), .dx.input_width = (int32_t)(w / 32), .dx.output_height = (int32_t)(h / 32), .dx.output_width = (int32_t)(w / 32), .x = {at(c, 2, e, 0), h * w / 8, 4 * w, 128, 1}, .weight_partial = kept(c, lane) + kept_49(n, h, w)};
     r = launch(c, k_depthwise_gradients_128_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198), 2, 1, 256, &a);
   }
   return r;
@@ -6162,8 +6182,8 @@ static CUresult backward_0_189(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 678, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 672, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 630, 4, 0), 20, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 552, 4, 0), 38, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_40(n, h, w), at(c, 546, 4, 0), 40, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 58, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 664, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 658, 4, 0), 3, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 552, 4, 0), 21, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_49(n, h, w), at(c, 546, 4, 0), 23, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 41, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6198,8 +6218,8 @@ static CUresult backward_0_192(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 350, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_41(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_partial_e_shape_21_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 350, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 517, e, h * w / 16), 21 * h * w / 256, w / 4, 4, 1}, .partial = kept(c, lane) + kept_45(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_4_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6210,12 +6230,8 @@ static CUresult backward_0_193(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .partial = kept(c, lane) + kept_50(n, h, w), .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 256, 512), 396), 1, 1, 256, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, h * w / 16), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 256, 4}, .dshift = at(c, 545, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 256, smaller(ceiling(n * h * w / 256, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6262,8 +6278,8 @@ static CUresult backward_0_197(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 346, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 767, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_37(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 346, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dy = {at(c, 767, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_52(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_21_21_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6286,7 +6302,7 @@ static CUresult backward_0_199(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 769, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.output = {at(c, 770, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.weight = at(c, 27, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 339, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.mean = at(c, 340, 4, 0), .dx.rstd = at(c, 341, 4, 0), .dx.scale = at(c, 25, 4, 0), .dx.shift = at(c, 26, 4, 0), .x = {at(c, 342, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight_partial = kept(c, lane) + kept_15(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 769, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.output = {at(c, 770, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.weight = at(c, 27, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .dx.partial = c->scratch[lane], .dx.below = {at(c, 339, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .dx.mean = at(c, 340, 4, 0), .dx.rstd = at(c, 341, 4, 0), .dx.scale = at(c, 25, 4, 0), .dx.shift = at(c, 26, 4, 0), .x = {at(c, 342, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .weight_partial = kept(c, lane) + kept_23(n, h, w)};
     r = launch(c, k_depthwise_gradients_21_3_2_16_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264), 1, 1, 256, &a);
   }
   return r;
@@ -6354,12 +6370,8 @@ static CUresult backward_0_205(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 338, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 771, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_43(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
-    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 18, .entry = {{kept(c, lane), at(c, 670, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 667, 4, 0), 3, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 661, 4, 0), 7, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 647, 4, 0), 18, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 633, 4, 0), 34, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_18(n, h, w), at(c, 614, 4, 0), 55, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536)), 64, 16, 4, 1, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 611, 4, 0), 57, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 600, 4, 0), 65, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 597, 4, 0), 67, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 591, 4, 0), 74, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_30(n, h, w), at(c, 586, 4, 0), 95, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_31(n, h, w), at(c, 583, 4, 0), 98, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_32(n, h, w), at(c, 577, 4, 0), 102, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_33(n, h, w), at(c, 558, 4, 0), 113, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_38(n, h, w), at(c, 555, 4, 0), 115, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 549, 4, 0), 122, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_41(n, h, w), at(c, 544, 4, 0), 143, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_43(n, h, w), at(c, 535, 4, 0), 146, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 157, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 338, e, 0), h * w / 4, 4 * w, 64, 1}, .dy = {at(c, 771, e, 0), 3 * h * w / 32, 3 * w / 2, 24, 1}, .partial = kept(c, lane) + kept_53(n, h, w), .span = ceiling(n * h * w / 256, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 16), .input_width = (int32_t)(w / 16), .output_height = (int32_t)(h / 16), .output_width = (int32_t)(w / 16)};
+    r = launch(c, k_weight_gradient_flat_e_shape_64_21_1_1_1_32_64_128_64_3_43008_y, lane, smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6382,7 +6394,7 @@ static CUresult backward_0_207(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 773, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 512, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 21, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_45(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 773, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.output = {at(c, 512, e, 0), h * w / 4, 4 * w, 64, 1}, .dx.weight = at(c, 21, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 16), .dx.input_width = (int32_t)(w / 16), .dx.output_height = (int32_t)(h / 16), .dx.output_width = (int32_t)(w / 16), .x = {at(c, 1, e, 0), h * w / 4, 4 * w, 64, 1}, .weight_partial = kept(c, lane) + kept_55(n, h, w)};
     r = launch(c, k_depthwise_gradients_64_3_2_32_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396), 1, 1, 256, &a);
   }
   return r;
@@ -6394,8 +6406,8 @@ static CUresult backward_0_208(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 650, 4, 0), 0, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 644, 4, 0), 5, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 538, 4, 0), 14, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_45(n, h, w), at(c, 532, 4, 0), 17, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 35, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 678, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 672, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 630, 4, 0), 20, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_23(n, h, w), at(c, 538, 4, 0), 38, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_55(n, h, w), at(c, 532, 4, 0), 41, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 59, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6430,8 +6442,8 @@ static CUresult backward_0_211(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 334, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_44(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_16_4_1_1_1_64_16_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 334, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 517, e, 0), 21 * h * w / 256, w / 2, 4, 1}, .partial = kept(c, lane) + kept_54(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_4_1_1_1_16_16_128_64_4_24576_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6442,12 +6454,12 @@ static CUresult backward_0_212(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .partial = kept(c, lane) + kept_56(n, h, w), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
     r = launch(c, k_channel_sum_partial_3_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 517, e, 0), {0, 21 * h * w / 256, 4, 1}}, .extent = {1, n, h * w / 64, 4}, .dshift = at(c, 531, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 23, .entry = {{kept(c, lane), at(c, 685, 4, 0), 0, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 670, 4, 0), 1, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_7(n, h, w), at(c, 671, 4, 0), 3, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 667, 4, 0), 4, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_9(n, h, w), at(c, 661, 4, 0), 8, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 657, 4, 0), 19, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_14(n, h, w), at(c, 647, 4, 0), 20, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 643, 4, 0), 36, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 633, 4, 0), 37, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 629, 4, 0), 58, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_25(n, h, w), at(c, 614, 4, 0), 59, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536)), 64, 16, 4, 1, 0}, {kept(c, lane) + kept_28(n, h, w), at(c, 615, 4, 0), 61, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_29(n, h, w), at(c, 611, 4, 0), 62, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_30(n, h, w), at(c, 605, 4, 0), 70, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_32(n, h, w), at(c, 577, 4, 0), 86, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_41(n, h, w), at(c, 573, 4, 0), 97, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_43(n, h, w), at(c, 558, 4, 0), 98, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_46(n, h, w), at(c, 559, 4, 0), 99, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_47(n, h, w), at(c, 555, 4, 0), 100, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_48(n, h, w), at(c, 549, 4, 0), 107, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_50(n, h, w), at(c, 545, 4, 0), 128, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_53(n, h, w), at(c, 535, 4, 0), 129, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_56(n, h, w), at(c, 531, 4, 0), 140, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 141, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6494,8 +6506,8 @@ static CUresult backward_0_216(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 330, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 775, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_48(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 330, e, 0), h * w / 4, 2 * w, 16, 1}, .dy = {at(c, 775, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_58(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_16_16_1_1_1_16_16_128_64_4_24576_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384), 1, 1, 128, &a);
   }
   return r;
 }
@@ -6518,7 +6530,7 @@ static CUresult backward_0_218(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 777, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.output = {at(c, 778, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.weight = at(c, 13, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 323, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.mean = at(c, 324, 4, 0), .dx.rstd = at(c, 325, 4, 0), .dx.scale = at(c, 11, 4, 0), .dx.shift = at(c, 12, 4, 0), .x = {at(c, 326, e, 0), h * w / 4, 2 * w, 16, 1}, .weight_partial = kept(c, lane) + kept_34(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 777, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.output = {at(c, 778, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.weight = at(c, 13, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .dx.partial = c->scratch[lane], .dx.below = {at(c, 323, e, 0), h * w / 4, 2 * w, 16, 1}, .dx.mean = at(c, 324, 4, 0), .dx.rstd = at(c, 325, 4, 0), .dx.scale = at(c, 11, 4, 0), .dx.shift = at(c, 12, 4, 0), .x = {at(c, 326, e, 0), h * w / 4, 2 * w, 16, 1}, .weight_partial = kept(c, lane) + kept_6(n, h, w)};
     r = launch(c, k_depthwise_gradients_16_3_2_8_8_y_n_e_e_e_gradient_sums_silu_0x00000000u_e, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264), 1, 1, 256, &a);
   }
   return r;
@@ -6586,12 +6598,12 @@ static CUresult backward_0_224(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 322, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 779, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_49(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 322, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 779, e, 0), h * w / 4, 2 * w, 16, 1}, .partial = kept(c, lane) + kept_60(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_16_1_1_1_16_32_128_64_4_32768_y, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 18, .entry = {{kept(c, lane), at(c, 684, 4, 0), 0, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 681, 4, 0), 2, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_2(n, h, w), at(c, 675, 4, 0), 9, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 656, 4, 0), 30, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536)), 64, 16, 4, 1, 0}, {kept(c, lane) + kept_11(n, h, w), at(c, 653, 4, 0), 32, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_12(n, h, w), at(c, 642, 4, 0), 40, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 64), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_16(n, h, w), at(c, 639, 4, 0), 42, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_17(n, h, w), at(c, 628, 4, 0), 49, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 64), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_20(n, h, w), at(c, 625, 4, 0), 52, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 619, 4, 0), 56, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_22(n, h, w), at(c, 605, 4, 0), 67, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_26(n, h, w), at(c, 572, 4, 0), 83, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536)), 64, 16, 4, 1, 0}, {kept(c, lane) + kept_35(n, h, w), at(c, 569, 4, 0), 85, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_36(n, h, w), at(c, 563, 4, 0), 93, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_37(n, h, w), at(c, 541, 4, 0), 109, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 530, 4, 0), 113, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 65536)), 64, 16, 4, 1, 0}, {kept(c, lane) + kept_48(n, h, w), at(c, 527, 4, 0), 115, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_49(n, h, w), at(c, 521, 4, 0), 123, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 139, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 25, .entry = {{kept(c, lane), at(c, 684, 4, 0), 0, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 681, 4, 0), 1, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 675, 4, 0), 8, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 656, 4, 0), 29, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536)), 64, 16, 4, 1, 0}, {kept(c, lane) + kept_13(n, h, w), at(c, 653, 4, 0), 31, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_15(n, h, w), at(c, 642, 4, 0), 39, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_19(n, h, w), at(c, 639, 4, 0), 40, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_21(n, h, w), at(c, 628, 4, 0), 47, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_24(n, h, w), at(c, 625, 4, 0), 49, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_26(n, h, w), at(c, 619, 4, 0), 53, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 3120)), 1344, 64, 21, 1, 0}, {kept(c, lane) + kept_27(n, h, w), at(c, 600, 4, 0), 64, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 128), 528), 24966)), 168, 42, 4, 1, 0}, {kept(c, lane) + kept_34(n, h, w), at(c, 601, 4, 0), 65, 2, (int32_t)(smaller(ceiling(n * h * w / 1024, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_35(n, h, w), at(c, 597, 4, 0), 66, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 256), 528), 2377)), 1764, 42, 42, 1, 0}, {kept(c, lane) + kept_36(n, h, w), at(c, 591, 4, 0), 73, 2, (int32_t)(smaller(smaller(ceiling(n * h * w / 1024, 512), 264), 780)), 5376, 128, 42, 1, 0}, {kept(c, lane) + kept_37(n, h, w), at(c, 586, 4, 0), 94, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_38(n, h, w), at(c, 587, 4, 0), 96, 2, (int32_t)(smaller(ceiling(n * h * w / 256, 512), 396)), 4, 1, 4, 1, 0}, {kept(c, lane) + kept_39(n, h, w), at(c, 583, 4, 0), 97, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_40(n, h, w), at(c, 572, 4, 0), 101, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536)), 64, 16, 4, 1, 0}, {kept(c, lane) + kept_42(n, h, w), at(c, 569, 4, 0), 103, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_44(n, h, w), at(c, 563, 4, 0), 111, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}, {kept(c, lane) + kept_45(n, h, w), at(c, 544, 4, 0), 127, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 128), 528), 49932)), 84, 21, 4, 1, 0}, {kept(c, lane) + kept_52(n, h, w), at(c, 541, 4, 0), 129, 3, (int32_t)(smaller(smaller(ceiling(n * h * w / 256, 256), 528), 9510)), 441, 21, 21, 1, 0}, {kept(c, lane) + kept_54(n, h, w), at(c, 530, 4, 0), 133, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 65536)), 64, 16, 4, 1, 0}, {kept(c, lane) + kept_58(n, h, w), at(c, 527, 4, 0), 135, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 16384)), 256, 16, 16, 1, 0}, {kept(c, lane) + kept_60(n, h, w), at(c, 521, 4, 0), 143, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 8192)), 512, 32, 16, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 159, 1, 1, 256, &a);
   }
   return r;
 }
@@ -6614,7 +6626,7 @@ static CUresult backward_0_226(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 781, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 7, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_50(n, h, w)};
+    const struct reprise_depthwise_gradients_arguments a = {.dx.input = {at(c, 781, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.output = {at(c, 511, e, 0), h * w / 2, 4 * w, 32, 1}, .dx.weight = at(c, 7, 4, 0), .dx.batch = (int32_t)(n), .dx.input_height = (int32_t)(h / 8), .dx.input_width = (int32_t)(w / 8), .dx.output_height = (int32_t)(h / 8), .dx.output_width = (int32_t)(w / 8), .x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .weight_partial = kept(c, lane) + kept_61(n, h, w)};
     r = launch(c, k_depthwise_gradients_32_3_2_16_8_y_y_e_e_e_no_sums, lane, smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396), 1, 1, 256, &a);
   }
   return r;
@@ -6626,8 +6638,8 @@ static CUresult backward_0_227(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 5, .entry = {{kept(c, lane), at(c, 622, 4, 0), 0, 4, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 16), 264)), 189, 1, 21, 9, 0}, {kept(c, lane) + kept_8(n, h, w), at(c, 616, 4, 0), 3, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_10(n, h, w), at(c, 574, 4, 0), 21, 5, (int32_t)(smaller(n * ceiling(h / 16, 8) * ceiling(w / 16, 8), 396)), 576, 1, 64, 9, 0}, {kept(c, lane) + kept_34(n, h, w), at(c, 524, 4, 0), 39, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_50(n, h, w), at(c, 518, 4, 0), 44, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 53, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 4, .entry = {{kept(c, lane), at(c, 594, 4, 0), 0, 2, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 32), 88)), 378, 1, 42, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 588, 4, 0), 2, 4, (int32_t)(smaller(n * ceiling(h / 32, 8) * ceiling(w / 32, 8), 198)), 1152, 1, 128, 9, 0}, {kept(c, lane) + kept_6(n, h, w), at(c, 524, 4, 0), 20, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 32), 264)), 144, 1, 16, 9, 0}, {kept(c, lane) + kept_61(n, h, w), at(c, 518, 4, 0), 25, 5, (int32_t)(smaller(n * ceiling(h / 8, 8) * ceiling(w / 8, 16), 396)), 288, 1, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 34, 1, 1, 256, &a);
   }
   return r;
 }
@@ -7063,6 +7075,7 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 0, 0, backward_0_0},
     {reprise_launch, 0, 1, backward_0_1},
     {reprise_launch, 8, 2, backward_0_2},
+    {reprise_signal, 8, 7, NULL},
     {reprise_launch, 9, 3, backward_0_3},
     {reprise_launch, 0, 4, backward_0_4},
     {reprise_signal, 0, 0, NULL},
@@ -7070,25 +7083,24 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 0, 6, backward_0_6},
     {reprise_wait, 8, 0, NULL},
     {reprise_launch, 8, 7, backward_0_7},
-    {reprise_signal, 8, 21, NULL},
     {reprise_launch, 0, 8, backward_0_8},
     {reprise_launch, 0, 9, backward_0_9},
     {reprise_launch, 0, 10, backward_0_10},
     {reprise_launch, 0, 11, backward_0_11},
-    {reprise_signal, 0, 9, NULL},
+    {reprise_signal, 0, 10, NULL},
     {reprise_launch, 0, 12, backward_0_12},
     {reprise_signal, 0, 1, NULL},
     {reprise_launch, 0, 13, backward_0_13},
-    {reprise_signal, 0, 22, NULL},
+    {reprise_signal, 0, 24, NULL},
     {reprise_launch, 0, 14, backward_0_14},
     {reprise_wait, 8, 1, NULL},
     {reprise_launch, 8, 15, backward_0_15},
-    {reprise_signal, 8, 12, NULL},
+    {reprise_signal, 8, 11, NULL},
     {reprise_launch, 0, 16, backward_0_16},
-    {reprise_signal, 0, 10, NULL},
+    {reprise_signal, 0, 16, NULL},
     {reprise_launch, 0, 17, backward_0_17},
     {reprise_launch, 0, 18, backward_0_18},
-    {reprise_signal, 0, 15, NULL},
+    {reprise_signal, 0, 13, NULL},
     {reprise_launch, 1, 19, backward_0_19},
     {reprise_launch, 1, 20, backward_0_20},
     {reprise_launch, 9, 21, backward_0_21},
@@ -7099,12 +7111,11 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 1, 25, backward_0_25},
     {reprise_wait, 9, 2, NULL},
     {reprise_launch, 9, 26, backward_0_26},
-    {reprise_signal, 9, 29, NULL},
     {reprise_launch, 1, 27, backward_0_27},
     {reprise_launch, 1, 28, backward_0_28},
     {reprise_launch, 1, 29, backward_0_29},
     {reprise_launch, 1, 30, backward_0_30},
-    {reprise_signal, 1, 28, NULL},
+    {reprise_signal, 1, 17, NULL},
     {reprise_launch, 1, 31, backward_0_31},
     {reprise_signal, 1, 3, NULL},
     {reprise_launch, 1, 32, backward_0_32},
@@ -7113,14 +7124,15 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 9, 34, backward_0_34},
     {reprise_signal, 9, 18, NULL},
     {reprise_launch, 1, 35, backward_0_35},
-    {reprise_signal, 1, 16, NULL},
+    {reprise_signal, 1, 30, NULL},
     {reprise_launch, 1, 36, backward_0_36},
-    {reprise_signal, 1, 14, NULL},
+    {reprise_signal, 1, 15, NULL},
     {reprise_launch, 1, 37, backward_0_37},
+    {reprise_signal, 1, 21, NULL},
     {reprise_launch, 2, 38, backward_0_38},
     {reprise_launch, 2, 39, backward_0_39},
     {reprise_launch, 8, 40, backward_0_40},
-    {reprise_signal, 8, 34, NULL},
+    {reprise_signal, 8, 20, NULL},
     {reprise_launch, 9, 41, backward_0_41},
     {reprise_launch, 2, 42, backward_0_42},
     {reprise_signal, 2, 4, NULL},
@@ -7128,28 +7140,27 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 2, 44, backward_0_44},
     {reprise_wait, 8, 4, NULL},
     {reprise_launch, 8, 45, backward_0_45},
-    {reprise_signal, 8, 26, NULL},
     {reprise_launch, 2, 46, backward_0_46},
     {reprise_launch, 2, 47, backward_0_47},
     {reprise_launch, 2, 48, backward_0_48},
     {reprise_launch, 2, 49, backward_0_49},
-    {reprise_signal, 2, 24, NULL},
     {reprise_launch, 2, 50, backward_0_50},
     {reprise_signal, 2, 5, NULL},
     {reprise_launch, 2, 51, backward_0_51},
-    {reprise_signal, 2, 31, NULL},
+    {reprise_signal, 2, 34, NULL},
     {reprise_launch, 2, 52, backward_0_52},
     {reprise_wait, 9, 5, NULL},
     {reprise_launch, 9, 53, backward_0_53},
-    {reprise_signal, 9, 32, NULL},
+    {reprise_signal, 9, 27, NULL},
     {reprise_launch, 2, 54, backward_0_54},
-    {reprise_signal, 2, 39, NULL},
     {reprise_launch, 2, 55, backward_0_55},
-    {reprise_signal, 2, 20, NULL},
+    {reprise_signal, 2, 23, NULL},
     {reprise_launch, 2, 56, backward_0_56},
+    {reprise_signal, 2, 37, NULL},
     {reprise_launch, 3, 57, backward_0_57},
     {reprise_launch, 3, 58, backward_0_58},
     {reprise_launch, 8, 59, backward_0_59},
+    {reprise_signal, 8, 26, NULL},
     {reprise_launch, 9, 60, backward_0_60},
     {reprise_launch, 3, 61, backward_0_61},
     {reprise_signal, 3, 6, NULL},
@@ -7157,266 +7168,253 @@ static const struct reprise_step steps_backward_0[] = {
     {reprise_launch, 3, 63, backward_0_63},
     {reprise_wait, 8, 6, NULL},
     {reprise_launch, 8, 64, backward_0_64},
-    {reprise_signal, 8, 42, NULL},
     {reprise_launch, 3, 65, backward_0_65},
+    {reprise_wait, 3, 7, NULL},
     {reprise_launch, 3, 66, backward_0_66},
     {reprise_launch, 3, 67, backward_0_67},
     {reprise_launch, 3, 68, backward_0_68},
     {reprise_launch, 3, 69, backward_0_69},
-    {reprise_signal, 3, 7, NULL},
+    {reprise_signal, 3, 8, NULL},
+    {reprise_wait, 3, 0, NULL},
     {reprise_launch, 3, 70, backward_0_70},
     {reprise_launch, 3, 71, backward_0_71},
-    {reprise_wait, 9, 7, NULL},
+    {reprise_wait, 9, 8, NULL},
     {reprise_launch, 9, 72, backward_0_72},
-    {reprise_signal, 9, 45, NULL},
     {reprise_launch, 3, 73, backward_0_73},
-    {reprise_signal, 3, 8, NULL},
-    {reprise_wait, 0, 8, NULL},
+    {reprise_signal, 3, 9, NULL},
+    {reprise_wait, 0, 9, NULL},
     {reprise_launch, 0, 74, backward_0_74},
-    {reprise_signal, 0, 27, NULL},
+    {reprise_signal, 0, 29, NULL},
     {reprise_launch, 0, 75, backward_0_75},
-    {reprise_wait, 4, 9, NULL},
+    {reprise_wait, 4, 10, NULL},
     {reprise_launch, 4, 76, backward_0_76},
     {reprise_launch, 4, 77, backward_0_77},
     {reprise_launch, 8, 78, backward_0_78},
     {reprise_launch, 9, 79, backward_0_79},
-    {reprise_wait, 4, 10, NULL},
     {reprise_launch, 4, 80, backward_0_80},
-    {reprise_signal, 4, 11, NULL},
+    {reprise_signal, 4, 12, NULL},
+    {reprise_wait, 4, 11, NULL},
     {reprise_launch, 4, 81, backward_0_81},
     {reprise_launch, 4, 82, backward_0_82},
-    {reprise_wait, 8, 11, NULL},
+    {reprise_wait, 8, 12, NULL},
     {reprise_launch, 8, 83, backward_0_83},
     {reprise_launch, 4, 84, backward_0_84},
+    {reprise_wait, 4, 13, NULL},
     {reprise_launch, 4, 85, backward_0_85},
     {reprise_launch, 4, 86, backward_0_86},
     {reprise_launch, 4, 87, backward_0_87},
     {reprise_launch, 4, 88, backward_0_88},
-    {reprise_signal, 4, 13, NULL},
-    {reprise_wait, 4, 12, NULL},
+    {reprise_signal, 4, 14, NULL},
     {reprise_launch, 4, 89, backward_0_89},
     {reprise_launch, 4, 90, backward_0_90},
-    {reprise_wait, 8, 13, NULL},
+    {reprise_wait, 8, 14, NULL},
     {reprise_launch, 8, 91, backward_0_91},
-    {reprise_signal, 8, 38, NULL},
     {reprise_launch, 4, 92, backward_0_92},
-    {reprise_signal, 4, 36, NULL},
-    {reprise_wait, 4, 14, NULL},
+    {reprise_signal, 4, 35, NULL},
+    {reprise_wait, 4, 15, NULL},
     {reprise_launch, 4, 93, backward_0_93},
+    {reprise_signal, 4, 33, NULL},
     {reprise_launch, 4, 94, backward_0_94},
-    {reprise_wait, 3, 15, NULL},
+    {reprise_wait, 3, 16, NULL},
+    {reprise_wait, 3, 17, NULL},
     {reprise_launch, 3, 95, backward_0_95},
     {reprise_launch, 3, 96, backward_0_96},
     {reprise_launch, 9, 97, backward_0_97},
     {reprise_launch, 9, 98, backward_0_98},
-    {reprise_wait, 3, 16, NULL},
     {reprise_launch, 3, 99, backward_0_99},
-    {reprise_signal, 3, 17, NULL},
+    {reprise_signal, 3, 19, NULL},
+    {reprise_wait, 3, 18, NULL},
     {reprise_launch, 3, 100, backward_0_100},
     {reprise_launch, 3, 101, backward_0_101},
-    {reprise_wait, 9, 17, NULL},
+    {reprise_wait, 9, 19, NULL},
     {reprise_launch, 9, 102, backward_0_102},
-    {reprise_signal, 9, 50, NULL},
-    {reprise_wait, 3, 18, NULL},
     {reprise_launch, 3, 103, backward_0_103},
+    {reprise_wait, 3, 20, NULL},
     {reprise_launch, 3, 104, backward_0_104},
     {reprise_launch, 3, 105, backward_0_105},
     {reprise_launch, 3, 106, backward_0_106},
-    {reprise_signal, 3, 48, NULL},
     {reprise_launch, 3, 107, backward_0_107},
-    {reprise_signal, 3, 19, NULL},
+    {reprise_signal, 3, 22, NULL},
+    {reprise_wait, 3, 21, NULL},
     {reprise_launch, 3, 108, backward_0_108},
-    {reprise_signal, 3, 52, NULL},
     {reprise_launch, 3, 109, backward_0_109},
-    {reprise_wait, 8, 19, NULL},
-    {reprise_launch, 8, 110, backward_0_110},
-    {reprise_signal, 8, 53, NULL},
+    {reprise_wait, 9, 22, NULL},
+    {reprise_launch, 9, 110, backward_0_110},
+    {reprise_signal, 9, 44, NULL},
     {reprise_launch, 3, 111, backward_0_111},
-    {reprise_signal, 3, 56, NULL},
-    {reprise_wait, 3, 20, NULL},
+    {reprise_wait, 3, 23, NULL},
     {reprise_launch, 3, 112, backward_0_112},
-    {reprise_signal, 3, 41, NULL},
+    {reprise_signal, 3, 39, NULL},
     {reprise_launch, 3, 113, backward_0_113},
-    {reprise_wait, 5, 21, NULL},
+    {reprise_signal, 3, 48, NULL},
+    {reprise_wait, 5, 24, NULL},
+    {reprise_wait, 5, 11, NULL},
     {reprise_launch, 5, 114, backward_0_114},
     {reprise_launch, 5, 115, backward_0_115},
-    {reprise_launch, 9, 116, backward_0_116},
-    {reprise_launch, 9, 117, backward_0_117},
-    {reprise_wait, 5, 22, NULL},
-    {reprise_wait, 5, 12, NULL},
+    {reprise_launch, 8, 116, backward_0_116},
+    {reprise_launch, 8, 117, backward_0_117},
     {reprise_launch, 5, 118, backward_0_118},
-    {reprise_signal, 5, 23, NULL},
+    {reprise_signal, 5, 25, NULL},
     {reprise_launch, 5, 119, backward_0_119},
     {reprise_launch, 5, 120, backward_0_120},
-    {reprise_wait, 9, 23, NULL},
-    {reprise_launch, 9, 121, backward_0_121},
+    {reprise_wait, 8, 25, NULL},
+    {reprise_launch, 8, 121, backward_0_121},
     {reprise_launch, 5, 122, backward_0_122},
+    {reprise_wait, 5, 26, NULL},
     {reprise_launch, 5, 123, backward_0_123},
     {reprise_launch, 5, 124, backward_0_124},
     {reprise_launch, 5, 125, backward_0_125},
     {reprise_launch, 5, 126, backward_0_126},
-    {reprise_signal, 5, 25, NULL},
-    {reprise_wait, 5, 24, NULL},
+    {reprise_signal, 5, 28, NULL},
+    {reprise_wait, 5, 27, NULL},
     {reprise_launch, 5, 127, backward_0_127},
     {reprise_launch, 5, 128, backward_0_128},
-    {reprise_wait, 9, 25, NULL},
-    {reprise_launch, 9, 129, backward_0_129},
-    {reprise_wait, 5, 26, NULL},
+    {reprise_wait, 8, 28, NULL},
+    {reprise_launch, 8, 129, backward_0_129},
     {reprise_launch, 5, 130, backward_0_130},
-    {reprise_wait, 5, 27, NULL},
+    {reprise_wait, 5, 29, NULL},
     {reprise_launch, 5, 131, backward_0_131},
-    {reprise_signal, 5, 46, NULL},
+    {reprise_signal, 5, 42, NULL},
     {reprise_launch, 5, 132, backward_0_132},
-    {reprise_wait, 6, 28, NULL},
+    {reprise_wait, 6, 30, NULL},
     {reprise_launch, 6, 133, backward_0_133},
     {reprise_launch, 6, 134, backward_0_134},
-    {reprise_launch, 9, 135, backward_0_135},
-    {reprise_launch, 9, 136, backward_0_136},
-    {reprise_wait, 6, 29, NULL},
+    {reprise_launch, 8, 135, backward_0_135},
+    {reprise_launch, 8, 136, backward_0_136},
     {reprise_launch, 6, 137, backward_0_137},
-    {reprise_signal, 6, 30, NULL},
+    {reprise_signal, 6, 31, NULL},
     {reprise_launch, 6, 138, backward_0_138},
     {reprise_launch, 6, 139, backward_0_139},
-    {reprise_wait, 9, 30, NULL},
-    {reprise_launch, 9, 140, backward_0_140},
+    {reprise_wait, 8, 31, NULL},
+    {reprise_launch, 8, 140, backward_0_140},
     {reprise_launch, 6, 141, backward_0_141},
     {reprise_launch, 6, 142, backward_0_142},
     {reprise_launch, 6, 143, backward_0_143},
     {reprise_launch, 6, 144, backward_0_144},
     {reprise_launch, 6, 145, backward_0_145},
-    {reprise_signal, 6, 33, NULL},
-    {reprise_wait, 6, 31, NULL},
-    {reprise_wait, 6, 32, NULL},
+    {reprise_signal, 6, 32, NULL},
     {reprise_launch, 6, 146, backward_0_146},
     {reprise_launch, 6, 147, backward_0_147},
-    {reprise_wait, 9, 33, NULL},
+    {reprise_wait, 9, 32, NULL},
     {reprise_launch, 9, 148, backward_0_148},
-    {reprise_signal, 9, 55, NULL},
-    {reprise_wait, 6, 34, NULL},
     {reprise_launch, 6, 149, backward_0_149},
-    {reprise_signal, 6, 35, NULL},
-    {reprise_wait, 4, 35, NULL},
-    {reprise_launch, 4, 150, backward_0_150},
-    {reprise_signal, 4, 51, NULL},
-    {reprise_launch, 4, 151, backward_0_151},
-    {reprise_wait, 7, 16, NULL},
+    {reprise_wait, 6, 33, NULL},
+    {reprise_launch, 6, 150, backward_0_150},
+    {reprise_signal, 6, 46, NULL},
+    {reprise_launch, 6, 151, backward_0_151},
+    {reprise_wait, 7, 34, NULL},
+    {reprise_wait, 7, 27, NULL},
     {reprise_launch, 7, 152, backward_0_152},
     {reprise_launch, 7, 153, backward_0_153},
     {reprise_launch, 8, 154, backward_0_154},
     {reprise_launch, 9, 155, backward_0_155},
-    {reprise_wait, 7, 36, NULL},
     {reprise_launch, 7, 156, backward_0_156},
-    {reprise_signal, 7, 37, NULL},
+    {reprise_signal, 7, 36, NULL},
+    {reprise_wait, 7, 35, NULL},
     {reprise_launch, 7, 157, backward_0_157},
     {reprise_launch, 7, 158, backward_0_158},
-    {reprise_wait, 8, 37, NULL},
+    {reprise_wait, 8, 36, NULL},
     {reprise_launch, 8, 159, backward_0_159},
-    {reprise_wait, 7, 38, NULL},
     {reprise_launch, 7, 160, backward_0_160},
     {reprise_launch, 7, 161, backward_0_161},
     {reprise_launch, 7, 162, backward_0_162},
     {reprise_launch, 7, 163, backward_0_163},
     {reprise_launch, 7, 164, backward_0_164},
-    {reprise_signal, 7, 40, NULL},
-    {reprise_wait, 7, 39, NULL},
+    {reprise_signal, 7, 38, NULL},
+    {reprise_wait, 7, 37, NULL},
     {reprise_launch, 7, 165, backward_0_165},
     {reprise_launch, 7, 166, backward_0_166},
-    {reprise_wait, 8, 40, NULL},
+    {reprise_wait, 8, 38, NULL},
     {reprise_launch, 8, 167, backward_0_167},
-    {reprise_wait, 7, 32, NULL},
     {reprise_launch, 7, 168, backward_0_168},
-    {reprise_wait, 7, 41, NULL},
+    {reprise_wait, 7, 39, NULL},
     {reprise_launch, 7, 169, backward_0_169},
-    {reprise_signal, 7, 58, NULL},
+    {reprise_signal, 7, 50, NULL},
     {reprise_launch, 7, 170, backward_0_170},
-    {reprise_launch, 0, 171, backward_0_171},
-    {reprise_launch, 0, 172, backward_0_172},
+    {reprise_wait, 1, 19, NULL},
+    {reprise_launch, 1, 171, backward_0_171},
+    {reprise_launch, 1, 172, backward_0_172},
     {reprise_launch, 9, 173, backward_0_173},
     {reprise_launch, 9, 174, backward_0_174},
-    {reprise_wait, 0, 42, NULL},
-    {reprise_launch, 0, 175, backward_0_175},
-    {reprise_signal, 0, 43, NULL},
-    {reprise_launch, 0, 176, backward_0_176},
-    {reprise_launch, 0, 177, backward_0_177},
-    {reprise_wait, 9, 43, NULL},
+    {reprise_launch, 1, 175, backward_0_175},
+    {reprise_signal, 1, 40, NULL},
+    {reprise_launch, 1, 176, backward_0_176},
+    {reprise_launch, 1, 177, backward_0_177},
+    {reprise_wait, 9, 40, NULL},
     {reprise_launch, 9, 178, backward_0_178},
-    {reprise_launch, 0, 179, backward_0_179},
-    {reprise_launch, 0, 180, backward_0_180},
-    {reprise_launch, 0, 181, backward_0_181},
-    {reprise_launch, 0, 182, backward_0_182},
-    {reprise_launch, 0, 183, backward_0_183},
-    {reprise_signal, 0, 44, NULL},
-    {reprise_launch, 0, 184, backward_0_184},
-    {reprise_launch, 0, 185, backward_0_185},
-    {reprise_wait, 9, 44, NULL},
+    {reprise_launch, 1, 179, backward_0_179},
+    {reprise_launch, 1, 180, backward_0_180},
+    {reprise_launch, 1, 181, backward_0_181},
+    {reprise_launch, 1, 182, backward_0_182},
+    {reprise_launch, 1, 183, backward_0_183},
+    {reprise_signal, 1, 41, NULL},
+    {reprise_launch, 1, 184, backward_0_184},
+    {reprise_launch, 1, 185, backward_0_185},
+    {reprise_wait, 9, 41, NULL},
     {reprise_launch, 9, 186, backward_0_186},
-    {reprise_wait, 0, 45, NULL},
-    {reprise_launch, 0, 187, backward_0_187},
-    {reprise_wait, 0, 46, NULL},
-    {reprise_launch, 0, 188, backward_0_188},
-    {reprise_launch, 0, 189, backward_0_189},
-    {reprise_wait, 2, 13, NULL},
-    {reprise_launch, 2, 190, backward_0_190},
-    {reprise_launch, 2, 191, backward_0_191},
-    {reprise_launch, 9, 192, backward_0_192},
+    {reprise_launch, 1, 187, backward_0_187},
+    {reprise_wait, 1, 42, NULL},
+    {reprise_launch, 1, 188, backward_0_188},
+    {reprise_launch, 1, 189, backward_0_189},
+    {reprise_wait, 0, 19, NULL},
+    {reprise_launch, 0, 190, backward_0_190},
+    {reprise_launch, 0, 191, backward_0_191},
+    {reprise_launch, 8, 192, backward_0_192},
     {reprise_launch, 9, 193, backward_0_193},
-    {reprise_launch, 2, 194, backward_0_194},
-    {reprise_signal, 2, 47, NULL},
-    {reprise_launch, 2, 195, backward_0_195},
-    {reprise_launch, 2, 196, backward_0_196},
-    {reprise_wait, 8, 47, NULL},
+    {reprise_launch, 0, 194, backward_0_194},
+    {reprise_signal, 0, 43, NULL},
+    {reprise_launch, 0, 195, backward_0_195},
+    {reprise_launch, 0, 196, backward_0_196},
+    {reprise_wait, 8, 43, NULL},
     {reprise_launch, 8, 197, backward_0_197},
-    {reprise_launch, 2, 198, backward_0_198},
-    {reprise_launch, 2, 199, backward_0_199},
-    {reprise_launch, 2, 200, backward_0_200},
-    {reprise_launch, 2, 201, backward_0_201},
-    {reprise_launch, 2, 202, backward_0_202},
-    {reprise_signal, 2, 49, NULL},
-    {reprise_wait, 2, 48, NULL},
-    {reprise_launch, 2, 203, backward_0_203},
-    {reprise_launch, 2, 204, backward_0_204},
-    {reprise_wait, 9, 49, NULL},
+    {reprise_launch, 0, 198, backward_0_198},
+    {reprise_launch, 0, 199, backward_0_199},
+    {reprise_launch, 0, 200, backward_0_200},
+    {reprise_launch, 0, 201, backward_0_201},
+    {reprise_launch, 0, 202, backward_0_202},
+    {reprise_signal, 0, 45, NULL},
+    {reprise_wait, 0, 44, NULL},
+    {reprise_launch, 0, 203, backward_0_203},
+    {reprise_launch, 0, 204, backward_0_204},
+    {reprise_wait, 9, 45, NULL},
     {reprise_launch, 9, 205, backward_0_205},
-    {reprise_wait, 2, 50, NULL},
-    {reprise_launch, 2, 206, backward_0_206},
-    {reprise_wait, 2, 51, NULL},
-    {reprise_launch, 2, 207, backward_0_207},
-    {reprise_launch, 2, 208, backward_0_208},
-    {reprise_wait, 4, 52, NULL},
-    {reprise_wait, 4, 53, NULL},
-    {reprise_launch, 4, 209, backward_0_209},
-    {reprise_launch, 4, 210, backward_0_210},
+    {reprise_launch, 0, 206, backward_0_206},
+    {reprise_wait, 0, 46, NULL},
+    {reprise_launch, 0, 207, backward_0_207},
+    {reprise_launch, 0, 208, backward_0_208},
+    {reprise_wait, 5, 44, NULL},
+    {reprise_launch, 5, 209, backward_0_209},
+    {reprise_launch, 5, 210, backward_0_210},
     {reprise_launch, 8, 211, backward_0_211},
     {reprise_launch, 9, 212, backward_0_212},
-    {reprise_launch, 4, 213, backward_0_213},
-    {reprise_signal, 4, 54, NULL},
-    {reprise_launch, 4, 214, backward_0_214},
-    {reprise_launch, 4, 215, backward_0_215},
-    {reprise_wait, 8, 54, NULL},
+    {reprise_launch, 5, 213, backward_0_213},
+    {reprise_signal, 5, 47, NULL},
+    {reprise_launch, 5, 214, backward_0_214},
+    {reprise_launch, 5, 215, backward_0_215},
+    {reprise_wait, 8, 47, NULL},
     {reprise_launch, 8, 216, backward_0_216},
-    {reprise_wait, 4, 55, NULL},
-    {reprise_launch, 4, 217, backward_0_217},
-    {reprise_launch, 4, 218, backward_0_218},
-    {reprise_launch, 4, 219, backward_0_219},
-    {reprise_launch, 4, 220, backward_0_220},
-    {reprise_launch, 4, 221, backward_0_221},
-    {reprise_signal, 4, 57, NULL},
-    {reprise_wait, 4, 56, NULL},
-    {reprise_launch, 4, 222, backward_0_222},
-    {reprise_launch, 4, 223, backward_0_223},
-    {reprise_wait, 8, 57, NULL},
+    {reprise_launch, 5, 217, backward_0_217},
+    {reprise_launch, 5, 218, backward_0_218},
+    {reprise_launch, 5, 219, backward_0_219},
+    {reprise_launch, 5, 220, backward_0_220},
+    {reprise_launch, 5, 221, backward_0_221},
+    {reprise_signal, 5, 49, NULL},
+    {reprise_wait, 5, 48, NULL},
+    {reprise_launch, 5, 222, backward_0_222},
+    {reprise_launch, 5, 223, backward_0_223},
+    {reprise_wait, 8, 49, NULL},
     {reprise_launch, 8, 224, backward_0_224},
-    {reprise_launch, 4, 225, backward_0_225},
-    {reprise_wait, 4, 58, NULL},
-    {reprise_launch, 4, 226, backward_0_226},
-    {reprise_launch, 4, 227, backward_0_227},
+    {reprise_launch, 5, 225, backward_0_225},
+    {reprise_wait, 5, 50, NULL},
+    {reprise_launch, 5, 226, backward_0_226},
+    {reprise_launch, 5, 227, backward_0_227},
     {reprise_join, 10, 0, NULL},
 };
 
 static const struct reprise_program programs[] = {
     {steps_forward_training, 159, 157},
     {steps_forward_evaluation, 253, 157},
-    {steps_backward_0, 352, 226},
+    {steps_backward_0, 338, 214},
 };
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
@@ -7455,11 +7453,11 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_63e38c13_head_stage = {
     .format = reprise_context_format,
-    .plan = "08a5068e619b27c842c25fe02d0ceea0f69030b014f676efc7f71095c3227c7d",
+    .plan = "7add345181113c1fdb2b2748334084b06c96e71950368244459811ff9ea3a846",
     .storages = 782,
     .kernels = kernel_end,
     .lanes = 10,
-    .events = 59,
+    .events = 51,
     .programs = 3,
     .packed = 42496,
     .kernel_name = kernel_names,

@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -161,19 +170,18 @@ enum {
   k_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e = 6,
   k_upsample_32_8_e_e = 7,
   k_upsample_gradient_32_8_n_e_e = 8,
-  k_channel_sum_finish_n = 9,
-  k_channel_sum_partial_1_32_8_4_e = 10,
-  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 11,
-  k_normalize_reduce_finish = 12,
-  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 13,
-  k_running_statistics_0x3727c5acu = 14,
-  k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32 = 15,
-  k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32 = 16,
-  k_weight_gradient_reduce = 17,
-  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums = 18,
-  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums = 19,
-  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e = 20,
-  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_no_sums = 21,
+  k_channel_sum_partial_1_32_8_4_e = 9,
+  k_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n = 10,
+  k_normalize_reduce_finish = 11,
+  k_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e = 12,
+  k_running_statistics_0x3727c5acu = 13,
+  k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32_128_64_4_40960_y = 14,
+  k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560 = 15,
+  k_weight_gradient_reduce = 16,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums = 17,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums = 18,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_gradient_sums_silu_0x00000000u_e = 19,
+  k_convolution_window_e_shape_32_32_3_1_1_128_32_51840_y_n_n_e_no_sums = 20,
   kernel_end
 };
 
@@ -187,14 +195,13 @@ static const char *const kernel_names[] = {
     "reprise_segment_61ce0f06_prototypes_convolution_pointwise_e_shape_32_32_1_1_1_128_32_2_4_43520_y_y_y_n_n_e_gradient_sums_silu_0x00000000u_e",
     "reprise_segment_61ce0f06_prototypes_upsample_32_8_e_e",
     "reprise_segment_61ce0f06_prototypes_upsample_gradient_32_8_n_e_e",
-    "reprise_segment_61ce0f06_prototypes_channel_sum_finish_n",
     "reprise_segment_61ce0f06_prototypes_channel_sum_partial_1_32_8_4_e",
     "reprise_segment_61ce0f06_prototypes_batch_statistics_finish_0x3727c5acu_0x3dcccccdu_n",
     "reprise_segment_61ce0f06_prototypes_normalize_reduce_finish",
     "reprise_segment_61ce0f06_prototypes_normalize_reduce_partial_silu_0x00000000u_1_32_8_4_e_e",
     "reprise_segment_61ce0f06_prototypes_running_statistics_0x3727c5acu",
-    "reprise_segment_61ce0f06_prototypes_weight_gradient_flat_e_shape_32_32_1_1_1_32_32",
-    "reprise_segment_61ce0f06_prototypes_weight_gradient_halo_e_shape_32_32_3_1_1_32_32",
+    "reprise_segment_61ce0f06_prototypes_weight_gradient_flat_e_shape_32_32_1_1_1_32_32_128_64_4_40960_y",
+    "reprise_segment_61ce0f06_prototypes_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560",
     "reprise_segment_61ce0f06_prototypes_weight_gradient_reduce",
     "reprise_segment_61ce0f06_prototypes_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_no_sums",
     "reprise_segment_61ce0f06_prototypes_convolution_window_e_shape_32_32_3_1_1_128_32_51840_n_n_n_e_statistics_sums",
@@ -218,9 +225,8 @@ static const int32_t kernel_shared[] = {
     0,
     0,
     0,
-    0,
-    0,
-    0,
+    40960,
+    98560,
     0,
     51840,
     51840,
@@ -271,7 +277,6 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 8:
     break;
   case 9:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 16, 128), 396) * 128);
     break;
   default:
     break;
@@ -286,17 +291,27 @@ static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 455) * 36864);
+  return aligned(smaller(ceiling(n * h * w / 16, 128), 396) * 128);
 }
 
 static int64_t kept_3(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455) * 36864);
+  return kept_1(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 16, 512), 264), 455) * 36864);
 }
 
 static int64_t kept_4(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return kept_3(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455) * 36864);
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455) * 36864);
+}
+
+static int64_t kept_5(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_4(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455) * 36864);
+}
+
+static int64_t kept_6(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return kept_5(n, h, w) + aligned(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455) * 36864);
 }
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -319,11 +334,11 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 7:
     break;
   case 8:
-    bytes = larger(bytes, kept_2(n, h, w));
     bytes = larger(bytes, kept_3(n, h, w));
-    bytes = larger(bytes, kept_4(n, h, w));
+    bytes = larger(bytes, kept_6(n, h, w));
     break;
   case 9:
+    bytes = larger(bytes, kept_2(n, h, w));
     break;
   default:
     break;
@@ -682,7 +697,7 @@ static CUresult backward_0_2(context *c, int lane) {
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
     const struct reprise_weight_gradient_arguments a = {.x = {at(c, 44, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 46, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096), 1, 1, 128, &a);
+    r = launch(c, k_weight_gradient_flat_e_shape_32_32_1_1_1_32_32_128_64_4_40960_y, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096), 1, 1, 128, &a);
   }
   return r;
 }
@@ -693,12 +708,12 @@ static CUresult backward_0_3(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .partial = kept(c, lane), .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396))};
     r = launch(c, k_channel_sum_partial_1_32_8_4_e, lane, smaller(ceiling(n * h * w / 16, 128), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 46, e, 0), {0, 0, 32, 1}}, .extent = {1, 1, n * h * w / 16, 32}, .dshift = at(c, 60, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 16, smaller(ceiling(n * h * w / 16, 128), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 4, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 60, 4, 0), 0, 5, (int32_t)(smaller(ceiling(n * h * w / 16, 128), 396)), 32, 1, 32, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -733,11 +748,11 @@ static CUresult backward_0_6(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 40, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 62, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 16, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 40, e, 0), 2 * h * w, 8 * w, 32, 1}, .dy = {at(c, 62, e, 0), 2 * h * w, 8 * w, 32, 1}, .partial = kept(c, lane) + kept_1(n, h, w), .span = ceiling(n * h * w / 16, smaller(smaller(ceiling(n * h * w / 16, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 4), .input_width = (int32_t)(w / 4), .output_height = (int32_t)(h / 4), .output_width = (int32_t)(w / 4)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 16, 512), 264), 455), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 59, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 56, 4, 0), 32, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 455)), 9216, 32, 32, 9, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 59, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 256), 528), 4096)), 1024, 32, 32, 1, 0}, {kept(c, lane) + kept_1(n, h, w), at(c, 56, 4, 0), 32, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 16, 512), 264), 455)), 9216, 32, 32, 9, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 320, 1, 1, 256, &a);
   }
   return r;
@@ -813,8 +828,8 @@ static CUresult backward_0_12(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 35, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 65, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 35, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 65, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455), 1, 1, 256, &a);
   }
   return r;
 }
@@ -861,12 +876,8 @@ static CUresult backward_0_16(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 31, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 67, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_3(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455), 1, 1, 128, &a);
-  }
-  if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 2, .entry = {{kept(c, lane), at(c, 53, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_3(n, h, w), at(c, 50, 4, 0), 288, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), 9216, 32, 32, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 576, 1, 1, 256, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 31, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 67, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_4(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455), 1, 1, 256, &a);
   }
   return r;
 }
@@ -901,12 +912,12 @@ static CUresult backward_0_19(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 69, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32, lane, smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 69, e, 0), h * w / 2, 4 * w, 32, 1}, .partial = kept(c, lane) + kept_5(n, h, w), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_halo_e_shape_32_32_3_1_1_32_32_256_8_4_98560, lane, smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 47, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 256), 528), 455)), 9216, 32, 32, 9, 0}}};
-    r = launch(c, k_weight_gradient_reduce, lane, 288, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 3, .entry = {{kept(c, lane), at(c, 53, 4, 0), 0, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_4(n, h, w), at(c, 50, 4, 0), 144, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455)), 9216, 32, 32, 9, 0}, {kept(c, lane) + kept_5(n, h, w), at(c, 47, 4, 0), 288, 4, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 512), 264), 455)), 9216, 32, 32, 9, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 432, 1, 1, 256, &a);
   }
   return r;
 }
@@ -1001,7 +1012,7 @@ static const struct reprise_step steps_backward_0[] = {
 static const struct reprise_program programs[] = {
     {steps_forward_training, 15, 15},
     {steps_forward_evaluation, 25, 15},
-    {steps_backward_0, 30, 25},
+    {steps_backward_0, 30, 24},
 };
 
 static int needs_wide(int64_t n, int64_t h, int64_t w) {
@@ -1018,7 +1029,7 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_61ce0f06_prototypes_stage = {
     .format = reprise_context_format,
-    .plan = "1c2b20517965c8bff9005dfc91c63ab39bb4dc21cce117faa27cf6de630858c2",
+    .plan = "d4bb165bfe90e085d9173c50e87844f2ed201ff56fd07bf284c22a4d4243720d",
     .storages = 70,
     .kernels = kernel_end,
     .lanes = 10,

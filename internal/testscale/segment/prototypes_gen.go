@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // PrototypesDigest is the SHA-256 of the plan of stage prototypes.
-const PrototypesDigest = "1c2b20517965c8bff9005dfc91c63ab39bb4dc21cce117faa27cf6de630858c2"
+const PrototypesDigest = "d4bb165bfe90e085d9173c50e87844f2ed201ff56fd07bf284c22a4d4243720d"
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "e210b0498bb2a8665cfd0b1e26bb3e0ad859bf98b4d63e8d1cc56630947b0352"
+const PrototypesKernels = "c7f4eed412c7e07121e3a8361113fbfc736d59dacac113a3ff0e133af360da25"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

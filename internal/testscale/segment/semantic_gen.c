@@ -133,6 +133,15 @@ struct reprise_matmul_arguments {
   int64_t depth;
 };
 
+// Attention and its gradients; stride is {outer, inner, position, element} and inner
+// the size of the inner batch. Rows of log_sum lie one after the other, row_sums has
+// a pair for each of `padded` rows.
+struct reprise_attention_arguments {
+  struct reprise_tensor q, k, v, y, dy, dq, dk, dv;
+  uint64_t log_sum, row_sums;
+  int32_t inner, queries, keys, padded;
+};
+
 // Dropout: the mask is written, state holds {seed, draws taken so far}.
 struct reprise_dropout_arguments {
   struct reprise_tensor x, mask, y;
@@ -156,10 +165,9 @@ enum {
   k_pack_weights_e = 1,
   k_convolution_pointwise_e_shape_32_4_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_no_sums = 2,
   k_convolution_pointwise_e_shape_32_4_1_1_1_128_32_2_4_43520_n_y_n_y_n_e_no_sums = 3,
-  k_channel_sum_finish_n = 4,
-  k_channel_sum_partial_1_4_4_1_e = 5,
-  k_weight_gradient_partial_e_shape_32_4_1_1_1_64_32_1_n_y_n = 6,
-  k_weight_gradient_reduce = 7,
+  k_channel_sum_partial_1_4_4_1_e = 4,
+  k_weight_gradient_flat_e_shape_32_4_1_1_1_16_32_128_64_4_32768_n = 5,
+  k_weight_gradient_reduce = 6,
   kernel_end
 };
 
@@ -168,9 +176,8 @@ static const char *const kernel_names[] = {
     "reprise_segment_e24c7930_semantic_pack_weights_e",
     "reprise_segment_e24c7930_semantic_convolution_pointwise_e_shape_32_4_1_1_1_128_32_2_4_25856_y_n_y_n_n_e_no_sums",
     "reprise_segment_e24c7930_semantic_convolution_pointwise_e_shape_32_4_1_1_1_128_32_2_4_43520_n_y_n_y_n_e_no_sums",
-    "reprise_segment_e24c7930_semantic_channel_sum_finish_n",
     "reprise_segment_e24c7930_semantic_channel_sum_partial_1_4_4_1_e",
-    "reprise_segment_e24c7930_semantic_weight_gradient_partial_e_shape_32_4_1_1_1_64_32_1_n_y_n",
+    "reprise_segment_e24c7930_semantic_weight_gradient_flat_e_shape_32_4_1_1_1_16_32_128_64_4_32768_n",
     "reprise_segment_e24c7930_semantic_weight_gradient_reduce",
     NULL,
 };
@@ -181,8 +188,7 @@ static const int32_t kernel_shared[] = {
     25856,
     43520,
     0,
-    0,
-    0,
+    32768,
     0,
     0,
 };
@@ -224,7 +230,6 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
   case 8:
     break;
   case 9:
-    bytes = larger(bytes, smaller(ceiling(n * h * w / 64, 512), 396) * 16);
     break;
   default:
     break;
@@ -234,7 +239,12 @@ static int64_t shared_bytes(int lane, int64_t n, int64_t h, int64_t w) {
 
 static int64_t kept_1(int64_t n, int64_t h, int64_t w) {
   (void)n, (void)h, (void)w;
-  return aligned(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 32768) * 512);
+  return aligned(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 32768) * 512);
+}
+
+static int64_t kept_2(int64_t n, int64_t h, int64_t w) {
+  (void)n, (void)h, (void)w;
+  return aligned(smaller(ceiling(n * h * w / 64, 512), 396) * 16);
 }
 
 static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
@@ -260,6 +270,7 @@ static int64_t scratch_bytes(int lane, int64_t n, int64_t h, int64_t w) {
     bytes = larger(bytes, kept_1(n, h, w));
     break;
   case 9:
+    bytes = larger(bytes, kept_2(n, h, w));
     break;
   default:
     break;
@@ -349,11 +360,11 @@ static CUresult backward_0_1(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 5, e, 0), h * w / 16, w / 2, 4, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 32768)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
-    r = launch(c, k_weight_gradient_partial_e_shape_32_4_1_1_1_64_32_1_n_y_n, lane, smaller(smaller(ceiling(n * h * w / 64, 64), 528), 32768), 1, 1, 128, &a);
+    const struct reprise_weight_gradient_arguments a = {.x = {at(c, 0, e, 0), h * w / 2, 4 * w, 32, 1}, .dy = {at(c, 5, e, 0), h * w / 16, w / 2, 4, 1}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 32768)), .batch = (int32_t)(n), .input_height = (int32_t)(h / 8), .input_width = (int32_t)(w / 8), .output_height = (int32_t)(h / 8), .output_width = (int32_t)(w / 8)};
+    r = launch(c, k_weight_gradient_flat_e_shape_32_4_1_1_1_16_32_128_64_4_32768_n, lane, smaller(smaller(ceiling(n * h * w / 64, 128), 528), 32768), 1, 1, 128, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 6, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 64), 528), 32768)), 128, 32, 4, 1, 0}}};
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 6, 4, 0), 0, 5, (int32_t)(smaller(smaller(ceiling(n * h * w / 64, 128), 528), 32768)), 128, 32, 4, 1, 0}}};
     r = launch(c, k_weight_gradient_reduce, lane, 4, 1, 1, 256, &a);
   }
   return r;
@@ -365,12 +376,12 @@ static CUresult backward_0_2(context *c, int lane) {
   CUresult r = CUDA_SUCCESS;
   (void)n, (void)h, (void)w, (void)e;
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, n * h * w / 64, 4}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
+    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, n * h * w / 64, 4}, .partial = kept(c, lane), .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396))};
     r = launch(c, k_channel_sum_partial_1_4_4_1_e, lane, smaller(ceiling(n * h * w / 64, 512), 396), 1, 1, 256, &a);
   }
   if (r == CUDA_SUCCESS) {
-    const struct reprise_channel_arguments a = {.dy = {at(c, 5, e, 0), {0, 0, 4, 1}}, .extent = {1, 1, n * h * w / 64, 4}, .dshift = at(c, 7, 4, 0), .partial = c->scratch[lane], .span = ceiling(n * h * w / 64, smaller(ceiling(n * h * w / 64, 512), 396)), .rows = (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396))};
-    r = launch(c, k_channel_sum_finish_n, lane, 1, 1, 1, 256, &a);
+    const struct reprise_reduce_arguments a = {.entries = 1, .entry = {{kept(c, lane), at(c, 7, 4, 0), 0, 4, (int32_t)(smaller(ceiling(n * h * w / 64, 512), 396)), 4, 1, 4, 1, 0}}};
+    r = launch(c, k_weight_gradient_reduce, lane, 1, 1, 1, 256, &a);
   }
   return r;
 }
@@ -413,7 +424,7 @@ static int needs_wide(int64_t n, int64_t h, int64_t w) {
 
 const struct reprise_stage reprise_segment_e24c7930_semantic_stage = {
     .format = reprise_context_format,
-    .plan = "ce8da2b8a37296a2faa68af432794530bc846895ba936b3efe5bf5c92ec6cfc5",
+    .plan = "2ec0ce7e464621ab1de33f3bcf4eb9e0248e21dce718d8f1b2184220077977d4",
     .storages = 8,
     .kernels = kernel_end,
     .lanes = 10,

@@ -3159,6 +3159,11 @@ struct place {
   }
 };
 
+// The loads of a row of taps are on their way at once, those of all rows of a
+// small window. Taps outside the map load from the nearest place inside, and the
+// value is not used: a load under a condition would wait for its turn.
+__device__ __forceinline__ int nearest(int at, int size) { return at < 0 ? 0 : smaller(at, size - 1); }
+
 // Largest element of each window and, on request, its place in the window:
 // row-major, the first of equals, as the backward pass needs it.
 template <class Index, int C, int V, int Kernel, int Stride, int Padding, bool HasIndex, class X, class Y>
@@ -3166,24 +3171,36 @@ __device__ __forceinline__ void max_pool(const reprise_map_arguments &p) {
   place<C, V, Index> at;
   if (!at.find(p.batch, p.output_height, p.output_width))
     return;
+  const int top = at.y * Stride - Padding, left = at.x * Stride - Padding;
   float best[V];
   int chosen[V];
-  bool any = false;
-  for (int u = 0; u < Kernel; u++)
-    for (int v = 0; v < Kernel; v++) {
-      const int y = at.y * Stride - Padding + u, x = at.x * Stride - Padding + v;
-      if (y < 0 || y >= p.input_height || x < 0 || x >= p.input_width)
-        continue;
-      float value[V];
-      load<V>(value, pointer<const X>(p.x.data) + at.in(p.x, y, x));
 #pragma unroll
-      for (int i = 0; i < V; i++)
-        if (!any || value[i] > best[i] || (value[i] != value[i] && best[i] == best[i])) { // not a number wins, as everywhere
-          best[i] = value[i];
-          chosen[i] = u * Kernel + v;
-        }
-      any = true;
+  for (int i = 0; i < V; i++) {
+    best[i] = float_from_bits(0xff800000u);                             // minus infinity
+    chosen[i] = (top < 0 ? -top : 0) * Kernel + (left < 0 ? -left : 0); // the first that exists
+  }
+  [[maybe_unused]] constexpr int rows_at_once = Kernel <= 5 ? Kernel : 1;
+#pragma unroll rows_at_once
+  for (int u = 0; u < Kernel; u++) {
+    const int y = top + u;
+    group<X, V> row[Kernel];
+#pragma unroll
+    for (int v = 0; v < Kernel; v++)
+      row[v] = fetch<V>(pointer<const X>(p.x.data) + at.in(p.x, nearest(y, p.input_height), nearest(left + v, p.input_width)));
+#pragma unroll
+    for (int v = 0; v < Kernel; v++) {
+      const bool exists = y >= 0 && y < p.input_height && left + v >= 0 && left + v < p.input_width;
+      float value[V];
+      widen<V>(value, row[v]);
+#pragma unroll
+      for (int i = 0; i < V; i++) {
+        // Not a number wins, as everywhere. Without branches, which would hold up loads.
+        const bool larger = exists & !(value[i] <= best[i]) & (best[i] == best[i]);
+        best[i] = larger ? value[i] : best[i];
+        chosen[i] = larger ? u * Kernel + v : chosen[i];
+      }
     }
+  }
   store<V>(pointer<Y>(p.y.data) + at.in(p.y, at.y, at.x), best);
   if constexpr (HasIndex) {
     group<int32_t, V> g;
@@ -3204,18 +3221,31 @@ __device__ __forceinline__ void max_pool_gradient(const reprise_map_arguments &p
   float sum[V] = {};
   if constexpr (Accumulate)
     load<V>(sum, to);
+  // The windows that meet this pixel, along one axis.
+  constexpr int windows = (Kernel + Stride - 1) / Stride;
   const int above = at.y + Padding - Kernel + 1, left = at.x + Padding - Kernel + 1;
   const int first_y = above > 0 ? ceiling(above, Stride) : 0, first_x = left > 0 ? ceiling(left, Stride) : 0;
-  for (int y = first_y; y * Stride <= at.y + Padding && y < p.output_height; y++)
-    for (int x = first_x; x * Stride <= at.x + Padding && x < p.output_width; x++) {
-      const int here = (at.y + Padding - y * Stride) * Kernel + at.x + Padding - x * Stride;
+#pragma unroll 1
+  for (int y = first_y; y * Stride <= at.y + Padding && y < p.output_height; y++) {
+    group<DY, V> dys[windows];
+    group<int32_t, V> chosen[windows];
+#pragma unroll
+    for (int w = 0; w < windows; w++) {
+      const int x = smaller(first_x + w, p.output_width - 1);
+      dys[w] = fetch<V>(pointer<const DY>(p.y.data) + at.in(p.y, y, x));
+      chosen[w] = *reinterpret_cast<const group<int32_t, V> *>(pointer<const int32_t>(p.index.data) + at.in(p.index, y, x));
+    }
+#pragma unroll
+    for (int w = 0; w < windows; w++) {
+      const int x = first_x + w, tap_x = at.x + Padding - x * Stride;
+      const int here = tap_x >= 0 && x < p.output_width ? (at.y + Padding - y * Stride) * Kernel + tap_x : -1;
       float dy[V];
-      load<V>(dy, pointer<const DY>(p.y.data) + at.in(p.y, y, x));
-      const group<int32_t, V> chosen = *reinterpret_cast<const group<int32_t, V> *>(pointer<const int32_t>(p.index.data) + at.in(p.index, y, x));
+      widen<V>(dy, dys[w]);
 #pragma unroll
       for (int i = 0; i < V; i++)
-        sum[i] += chosen.element[i] == here ? dy[i] : 0x0p+0f;
+        sum[i] += chosen[w].element[i] == here ? dy[i] : 0x0p+0f;
     }
+  }
   store<V>(to, sum);
 }
 

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // OptimizerDigest is the SHA-256 of the plan of stage optimizer.
-const OptimizerDigest = "41246ceb215ac03c1dbfaf2ec24642d69404bba16b10c5e9740a2e50eb25539a"
+const OptimizerDigest = "66de4e5d56e0f2c495bacdb3eebe214004e0d12d8c8ece9b6942706609e34c3f"
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "9d73c66b032a260f07f45361911f33c250684242fbdf18a7e945614056c55ea6"
+const OptimizerKernels = "d14883ef5cf4b494dd2f1fd8b73b75e9d4d3888b614698f886c15abb48e9608c"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

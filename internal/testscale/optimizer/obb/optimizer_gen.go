@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // OptimizerDigest is the SHA-256 of the plan of stage optimizer.
-const OptimizerDigest = "67a7940647caed08c579b33cb4212b6e447eaf52379a8b9b8712107e67ea964b"
+const OptimizerDigest = "2799a804101ff304896d675f46b73dea83ae3fc372ac0f67e79a543b5a26fa30"
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "21090387b91a4096fd8aab56bcd6a6e807135e761632f0e9eb1c43442e5c3b27"
+const OptimizerKernels = "0810d028e995407750175ac052765744552895cf87fbf84ff56bfb0b417a5a87"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // OptimizerDigest is the SHA-256 of the plan of stage optimizer.
-const OptimizerDigest = "e651a3c826fe5ab4a47cb2bdbefbf8a56c03601e1f181774a15703f36e79c773"
+const OptimizerDigest = "79498f971aecc499b7f19157d4d9abebdb25d8e7a5b2b31508f422408e2d8e25"
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "6c0f33e58bbe8368873d4fe2cf92061838abb2442cc468f51594830dd3299794"
+const OptimizerKernels = "d74c01f77ff7f9203a1f01f18eac70f143e541ec9572f03a5f5a81969fe4246a"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

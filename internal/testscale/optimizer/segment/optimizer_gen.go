@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // OptimizerDigest is the SHA-256 of the plan of stage optimizer.
-const OptimizerDigest = "6be75763304b24193031625dc702e26abb610d7b0f526b7f28236ae1e1809890"
+const OptimizerDigest = "4abd926c423baaccdac7f9d498b0eee950cfcccebf401df9ff81ab7bad7ceae7"
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "3efa0f7e18eadd74351613f6c0eadca79666e15252b9294e8162cdfda73779ac"
+const OptimizerKernels = "35fc7cd8be3af0fe34c8d7d75e50aeff03d518c556b95e7269b232fa8c6dd0fa"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // OptimizerDigest is the SHA-256 of the plan of stage optimizer.
-const OptimizerDigest = "8b579b9a0f92f43fb2776f10d2afa6f27eac3a7f6fb58a428c0150cd962c32d0"
+const OptimizerDigest = "228b76f621dbec73d870967161e025948f723b07cb14a95bc268871f3b74f893"
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "abcfc6d9619c6bf24ba9bcb18cce38264cbc4f66add34936679a9a3950f943e7"
+const OptimizerKernels = "869a2261a11f6e77c1fa634302048365c972a8e9bd78f11199d09b4e446809c2"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // Digest is the SHA-256 of the plan of stage network.
-const Digest = "8a52f4a603daef88a7d90c2c93b776e29f0f66829d221e9e864c6ebd67f58936"
+const Digest = "3bf77b3e2c22a0bd6c5aa95d99ea2b6d8f8acf5a54070343c6dc31bb65ecbd20"
 
 // Kernels is the SHA-256 of the CUDA and C text of stage network, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const Kernels = "ef0a486690cb304b95fb1afc6818eb033ade266e0a7e1ddae30049464ef551f1"
+const Kernels = "e2cd90dcb73af94fff4e9ee4ac65e4c35fb0132d7894b199d5156d035aea472d"
 
 //go:embed network_plan.json
 var planNetwork []byte

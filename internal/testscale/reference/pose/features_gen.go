@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // FeaturesDigest is the SHA-256 of the plan of stage features.
-const FeaturesDigest = "7219dd5d6285e51a059791e2330abff877b595b864a55b13280437f8207f735c"
+const FeaturesDigest = "82d70cb20935c8e7ec328e91eff0766ff3744501f90ccaf77bb95dee8ee9a8fd"
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "115771ce3cbd7728080a334d9cb3a34ea41c700bf10a04c0538d7f23ee3df48c"
+const FeaturesKernels = "48005294292857601e679fdf2926de7ec39f741b485cf313721552611581c4d6"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -11,11 +11,11 @@ import (
 const _ = replay.GeneratedFormat1
 
 // HeadDigest is the SHA-256 of the plan of stage head.
-const HeadDigest = "fe6bba822997cac7f86e67c632e4ccafd205a077cb905c72b53d40a94198a02a"
+const HeadDigest = "40adb8715eeb8fc34f9c3cd0f75e6944650cc44fe7fe5a7a875410dec5a48254"
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "bea7ab058211863e84742d1df9e85ecc3f2353be442ca568a75ab0ad7f9b827e"
+const HeadKernels = "9b2476c138bfe44fd0ced5c46e61f3dcb100b084035a172363bbf4e87222d6e3"
 
 //go:embed head_plan.json
 var planHead []byte
