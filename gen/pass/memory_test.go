@@ -152,6 +152,6 @@ func TestArenaIsNearWhatIsAlive(t *testing.T) {
 		most = max(most, bytes)
 	}
 	t.Logf("arena %.1f MiB, alive together %.1f MiB", float64(arenas[2].Bytes)/(1<<20), float64(most)/(1<<20))
-	require.Less(t, arenas[2].Bytes, 1005<<20)
-	require.Less(t, float64(arenas[2].Bytes), 1.05*float64(most))
+	require.Less(t, arenas[2].Bytes, 955<<20)
+	require.Less(t, float64(arenas[2].Bytes), 1.02*float64(most))
 }

@@ -15,7 +15,7 @@ const FeaturesDigest = "e7800f03bfddfbb18354dbdcd4fefe0f91bba17c592deab268fd0938
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "35e5296efbe081953da0500901e77629ad146f1725cc891030858147f4f99e0c"
+const FeaturesKernels = "a773f3b9e6c67303cce5feb156d99fd5c23a2a77cf30156e3cdfc832f30d50b8"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -15,7 +15,7 @@ const HeadDigest = "ee0e6aa9c77cdf044fcb508d7f2a23aade440b43ab27d11a6ac0f0646ca2
 
 // HeadKernels is the SHA-256 of the CUDA and C text of stage head, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const HeadKernels = "8facb87cafa33fc199b05f5336bf29e7ff76625f512ca0b4755f1e1fb35675ba"
+const HeadKernels = "7ca4b3878ad88402798c0b449495e6dfa5dc20392849b50ed3884675e951f1a1"
 
 //go:embed head_plan.json
 var planHead []byte

@@ -15,7 +15,7 @@ const CoefficientsDigest = "a09a971fd49aa835de3358c1b9d90f3aa63ed9a9a66acaeb7042
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "31679cdf6caab95c1a4b352bfb1e838e6fa1627897926fd81028dc81763a3336"
+const CoefficientsKernels = "8adb32736c516a5f04c930690bda43f68c500c303b1288823f528d26987cb20e"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

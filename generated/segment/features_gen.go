@@ -15,7 +15,7 @@ const FeaturesDigest = "e7800f03bfddfbb18354dbdcd4fefe0f91bba17c592deab268fd0938
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "0cff617ea194e3a510b13efdffb358eb4c1b31310ea383dcfbdce79f11e699db"
+const FeaturesKernels = "bd82318575fb4e47ebaacfe8402539a1d71f96aea88aa2d05fe159555c6d33d6"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -15,7 +15,7 @@ const FusionDigest = "a6a1320808af248b27878d0413367a2373b47665aebaea6494819ce486
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "ffb081a503be14a1c143583d45cc2bc0bd17f1b1812774e57f6527635447c394"
+const FusionKernels = "cf02dd24b050ab14e37092021d44340c2bc4c4915b2255c5569726ea3218c810"
 
 //go:embed fusion_plan.json
 var planFusion []byte

@@ -15,7 +15,7 @@ const PrototypesDigest = "18f20ceb627d916cbec1740125a953d37a2124342f2251029c1cc7
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "f0fbf9613ed065fd17a9c1e32ce0dc767f7053e4a5639edb18d7b8b728086c7a"
+const PrototypesKernels = "89235cac95f604cd642082e13211ca02b4b7cc2d3732a9c80852ce992b82c107"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

@@ -15,7 +15,7 @@ const SemanticDigest = "69c2858bc1446d3fddde97335f2f854126dfc6fa8e369085c83628a5
 
 // SemanticKernels is the SHA-256 of the CUDA and C text of stage semantic, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const SemanticKernels = "b7196157d6ce724082b1533bf36ca60699a4345930c67efb05d7796ae204faa0"
+const SemanticKernels = "5a39bf977083504ab49ce73d246f1ed5ec6ffc44966035da1eba28851f3caf99"
 
 //go:embed semantic_plan.json
 var planSemantic []byte

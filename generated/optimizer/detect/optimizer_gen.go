@@ -15,7 +15,7 @@ const OptimizerDigest = "9808d3d503913c427e8dde3565528686c5d7918837094134599a498
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "68c1f26ba7a63b068e6418c9b82b7fc4029a121c44da8c0e8ac352acb220f6a1"
+const OptimizerKernels = "7d4bdccb56d246dd0c8c968cf0da9211b67495be86681f2d4cded9c470600821"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

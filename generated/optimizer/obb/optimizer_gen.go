@@ -15,7 +15,7 @@ const OptimizerDigest = "3a0a9311252fee79f0f17c1321fc25e5a9d728d06bcc451a7c7f808
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "b0ea13c52aa3d275f1ffdf8d259e56e8453ddcd78a23f7462d92d149bd206665"
+const OptimizerKernels = "3b5c7e5bf6230ce3a8ec2f3e7e379de46b2fa1a15d6df39a0e896d50687fb234"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

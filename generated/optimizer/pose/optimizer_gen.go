@@ -15,7 +15,7 @@ const OptimizerDigest = "9598c0f06adc358d5cd95509e8ad8345d8624be44b5e0abf3d4959e
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "234059af6f714c5d902e139bae2c2fa291a3495503243d00e652eb561ee2fa17"
+const OptimizerKernels = "10fffaf99224ca2f165d49851f9ae83a8c82dc69ad2970c4e3661d926bb08e77"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -15,7 +15,7 @@ const OptimizerDigest = "e25ce64fd0bd051cd9390357b59c00d7a55d2496d65c7e6b85ca497
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "9c93deea51da4ce7ead8ca233a1b878112ad191e042106f281aae12237b78e19"
+const OptimizerKernels = "bf01f012b49106408b8782379d7cbf2e1ba03d781d2b9c6056670febaf577e5b"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -15,7 +15,7 @@ const Digest = "3fc8b3a4ea23b6e10e8350384b4b6b5a452b5f72a368b22d60ed402b89a25db6
 
 // Kernels is the SHA-256 of the CUDA and C text of stage network, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const Kernels = "531d834a155ae65f7312b3f472c510f71f581b684c73496a14cfa7bfc355677d"
+const Kernels = "34dd4cf610b7b00c0c90069112b0d3c45eea4fa062defb7d0f1e5ccc64a47ad7"
 
 //go:embed network_plan.json
 var planNetwork []byte

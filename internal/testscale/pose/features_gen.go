@@ -15,7 +15,7 @@ const FeaturesDigest = "5b81a444df8d94da7ec3a21de2c893941fe8e85de11f5c90cc84d1cf
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "70effc1fdd58c653563a7916280ec49682e4bff615a0b16543ac1901012e0a73"
+const FeaturesKernels = "206dfcaaac1df56adb8e0ac9bbdeefb465f4913beed4ad2e9059c1da90d4f0f7"
 
 //go:embed features_plan.json
 var planFeatures []byte

@@ -15,7 +15,7 @@ const CoefficientsDigest = "10ec175c15076a9c7b073bf6419966d9b08b5a657e206ef4aa1e
 
 // CoefficientsKernels is the SHA-256 of the CUDA and C text of stage coefficients, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const CoefficientsKernels = "28187a260b0f3bf81599866dd3629e8c64970066b770f6155879de6aeff69da8"
+const CoefficientsKernels = "1099efcd32a768d7c44ece515b10b918dcb2f396ea66849934dd59ffcbce177d"
 
 //go:embed coefficients_plan.json
 var planCoefficients []byte

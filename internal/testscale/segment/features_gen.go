@@ -15,7 +15,7 @@ const FeaturesDigest = "5b81a444df8d94da7ec3a21de2c893941fe8e85de11f5c90cc84d1cf
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "14a8b1072885aafa1fea3fee76fd237b09a93a1354d072994af7481ca4d60204"
+const FeaturesKernels = "409c8624ed832894e3ce285c2d6209c3ba1ca3f35a27b34b742a2941717c8f0f"
 
 //go:embed features_plan.json
 var planFeatures []byte

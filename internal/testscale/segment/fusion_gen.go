@@ -15,7 +15,7 @@ const FusionDigest = "1b4d1891e1cd3d7d9d20bdd29d01c6c509354246d90786fdb82bdb6512
 
 // FusionKernels is the SHA-256 of the CUDA and C text of stage fusion, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FusionKernels = "e2972ec1cc5e00195cef0b764e6186aece26c79bc72fcf114d07cf032d8332f5"
+const FusionKernels = "fa46c7f145c1127571812a49c80b5651d5c3fad6b2ba30b4ad2ecf30b91e6c39"
 
 //go:embed fusion_plan.json
 var planFusion []byte

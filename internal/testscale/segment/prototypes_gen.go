@@ -15,7 +15,7 @@ const PrototypesDigest = "d4bb165bfe90e085d9173c50e87844f2ed201ff56fd07bf284c22a
 
 // PrototypesKernels is the SHA-256 of the CUDA and C text of stage prototypes, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const PrototypesKernels = "c7f4eed412c7e07121e3a8361113fbfc736d59dacac113a3ff0e133af360da25"
+const PrototypesKernels = "8d97007a81d71466854e8be9fc7f5cc07af3433254efea0e22c82de51ea272b7"
 
 //go:embed prototypes_plan.json
 var planPrototypes []byte

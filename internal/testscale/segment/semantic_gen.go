@@ -15,7 +15,7 @@ const SemanticDigest = "2ec0ce7e464621ab1de33f3bcf4eb9e0248e21dce718d8f1b2184220
 
 // SemanticKernels is the SHA-256 of the CUDA and C text of stage semantic, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const SemanticKernels = "b540614194d310337b0512063440cde834458d7be84f70ec8c385292b2484deb"
+const SemanticKernels = "1598f3dd2ad34e39ae8ad9139775754bd3d857a0b9c485c3d186e54b1d86edcb"
 
 //go:embed semantic_plan.json
 var planSemantic []byte

@@ -15,7 +15,7 @@ const AttentionDigest = "98733eedcd2d5b7f3dd097a0fc44af92944b1db85fa908182f1ec43
 
 // AttentionKernels is the SHA-256 of the CUDA and C text of stage attention, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const AttentionKernels = "76e480cf5faacb5c9f28142d8ff337697d05e05cae4e0bb4f2f3b1c71a7b8c0f"
+const AttentionKernels = "fd1d7c6ccedb72fd1672930f649ab0d00344930196aa1005979f4db7a73e3c94"
 
 //go:embed attention_plan.json
 var planAttention []byte

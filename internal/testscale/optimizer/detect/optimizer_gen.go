@@ -15,7 +15,7 @@ const OptimizerDigest = "66de4e5d56e0f2c495bacdb3eebe214004e0d12d8c8ece9b6942706
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "d14883ef5cf4b494dd2f1fd8b73b75e9d4d3888b614698f886c15abb48e9608c"
+const OptimizerKernels = "983a19ed39925409002f502e70ba131b75d208c449dc252b191ceb6db7986774"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -15,7 +15,7 @@ const OptimizerDigest = "2799a804101ff304896d675f46b73dea83ae3fc372ac0f67e79a543
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "0810d028e995407750175ac052765744552895cf87fbf84ff56bfb0b417a5a87"
+const OptimizerKernels = "bf46523258f69ed8881524184bee9332e25dde31086f9d175fe10bebc36cd29f"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -15,7 +15,7 @@ const OptimizerDigest = "79498f971aecc499b7f19157d4d9abebdb25d8e7a5b2b31508f4224
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "d74c01f77ff7f9203a1f01f18eac70f143e541ec9572f03a5f5a81969fe4246a"
+const OptimizerKernels = "6e03d61660afd4f35f55f089e33b0e220c06ed6863431b43b1de5acfa45e139a"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

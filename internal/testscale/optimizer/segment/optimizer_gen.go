@@ -15,7 +15,7 @@ const OptimizerDigest = "4abd926c423baaccdac7f9d498b0eee950cfcccebf401df9ff81ab7
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "35fc7cd8be3af0fe34c8d7d75e50aeff03d518c556b95e7269b232fa8c6dd0fa"
+const OptimizerKernels = "91f64e7dd0f35d1bfedb9820538157659545bd15bb16b736f09c34d88bec4cb9"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

@@ -850,7 +850,7 @@ struct tensor_product<float, false, BM, BN, BK, AByDepth, BByDepth, Threads> {
   static __device__ __forceinline__ int column(int j) { return threadIdx.x / 16 * 2 + columns_apart * j; }
 
   __device__ __forceinline__ void accumulate(tile_a &a, tile_b &b) {
-#pragma unroll 1 // the code of four steps takes longer to load and runs no faster
+#pragma unroll 1 // a sixth less code to load for a hundredth of the time of a step
     for (int k = 0; k < BK; k += 4) {
       float fa[rows][4], fb[columns][2][4];
 #pragma unroll

@@ -15,7 +15,7 @@ const OptimizerDigest = "228b76f621dbec73d870967161e025948f723b07cb14a95bc268871
 
 // OptimizerKernels is the SHA-256 of the CUDA and C text of stage optimizer, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const OptimizerKernels = "869a2261a11f6e77c1fa634302048365c972a8e9bd78f11199d09b4e446809c2"
+const OptimizerKernels = "9800e6ca81127b96c7e4774fcc56e59b176260b82869add58ce06f4ba76bbf19"
 
 //go:embed optimizer_plan.json
 var planOptimizer []byte

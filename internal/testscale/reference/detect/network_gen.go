@@ -15,7 +15,7 @@ const Digest = "3bf77b3e2c22a0bd6c5aa95d99ea2b6d8f8acf5a54070343c6dc31bb65ecbd20
 
 // Kernels is the SHA-256 of the CUDA and C text of stage network, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const Kernels = "e2cd90dcb73af94fff4e9ee4ac65e4c35fb0132d7894b199d5156d035aea472d"
+const Kernels = "f80a5175431ebf5fae57b0879b4ffe6b000e4d071ddabceb71b6e15b4765428a"
 
 //go:embed network_plan.json
 var planNetwork []byte

@@ -15,7 +15,7 @@ const FeaturesDigest = "82d70cb20935c8e7ec328e91eff0766ff3744501f90ccaf77bb95dee
 
 // FeaturesKernels is the SHA-256 of the CUDA and C text of stage features, which an image of
 // its kernels carries too. It also makes the go command see a change of that text.
-const FeaturesKernels = "48005294292857601e679fdf2926de7ec39f741b485cf313721552611581c4d6"
+const FeaturesKernels = "764d192f276458b3102596b452b0cfa9791c319ef7843e72357a4b7dc14027e1"
 
 //go:embed features_plan.json
 var planFeatures []byte
