@@ -37,9 +37,9 @@ func (r *secondPass) share(nominal ir.Sizes) error {
 
 func (r *secondPass) total() int { return r.groups * r.taps * r.outputs * r.inputs }
 
-// batch gathers the second passes of the gradients of weights and biases on one lane. Their partial
-// sums lie one after the other in memory of the lane until the last operation of
-// the batch adds all of them, in one launch.
+// batch gathers the second passes of the gradients of weights and biases on one
+// lane. Their partial sums lie one after the other in memory of the lane until the
+// last operation of the batch adds all of them, in one launch.
 type batch struct {
 	passes []secondPass
 	last   int   // kept amount of memory so far, from 1; 0 for none
