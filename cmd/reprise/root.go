@@ -38,7 +38,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 func plain(ctx context.Context, err error) string {
 	text := err.Error()
 	switch {
-	case ctx.Err() == nil || !errors.Is(err, context.Canceled) || strings.Contains(text, "interrupted"):
+	case ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, run.ErrInterrupted):
 		return text
 	case text == context.Canceled.Error():
 		return "interrupted"

@@ -103,7 +103,7 @@ func (c *trainCommand) run(command *cobra.Command, settings *config.Settings, ne
 	}
 	summary, err := Fit(command.Context(), request)
 	if err != nil && command.Context().Err() != nil {
-		err = fmt.Errorf("the fit was interrupted: %w", err)
+		err = fmt.Errorf("%w: %w", ErrInterrupted, err)
 	}
 	if summary == nil {
 		return err

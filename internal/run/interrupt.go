@@ -2,10 +2,14 @@ package run
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
 )
+
+// ErrInterrupted is in the error of a fit whose context ended.
+var ErrInterrupted = errors.New("the fit was interrupted")
 
 // Interruptible gives a context that ends at Ctrl-C, and at SIGTERM, by which
 // schedulers and containers ask for their machine back. The fit then saves a
